@@ -1,7 +1,7 @@
-//! What the parts of the driver's own path cost, one core: `cargo bench --bench driver`.
+//! Costs of the parts of the driver's own path on one core: `cargo bench --bench driver`.
 //!
-//! The timer wheel that moves terminals, the drawing of inputs, the noting of a response time, and the encoding of rows
-//! for the wire. The generator of rows has a bench of its own, `population`.
+//! The timer wheel that moves terminals, the generation of inputs, the recording of a response time, and the encoding
+//! of rows for the wire. The row generator has its own bench, `population`.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a bench ends with a panic")]
 
 use std::hint::black_box;
@@ -31,7 +31,7 @@ fn driver(criterion: &mut Criterion) {
     measure(criterion, "row of order_line for COPY, made and encoded", &copy);
 }
 
-/// Measures `work`, which tells how many things it did.
+/// Measures `work`, which returns how many operations it did.
 fn measure(criterion: &mut Criterion, what: &str, work: &dyn Fn() -> u64) {
     let mut group = criterion.benchmark_group("driver");
     group.sample_size(10).throughput(Throughput::Elements(work()));
@@ -39,7 +39,7 @@ fn measure(criterion: &mut Criterion, what: &str, work: &dyn Fn() -> u64) {
     group.finish();
 }
 
-/// Sleeps of about 21 s, as between the transactions of a terminal, in turns of a millisecond.
+/// Sleeps of about 21 s, as between the transactions of a terminal, in steps of a millisecond.
 fn wheel(sleepers: u32) -> u64 {
     let mut wheel = Wheel::new(sleepers as usize);
     let spread = |sleeper: u32| u64::from(sleeper.wrapping_mul(2_654_435_761)) % 42_000_000;

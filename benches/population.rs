@@ -1,8 +1,7 @@
-//! How fast one core makes the rows of the initial population, with nothing behind them: `cargo bench --bench
+//! How fast one core generates the rows of the initial population, without a database: `cargo bench --bench
 //! population`.
 //!
-//! Bytes are counted as a plain binary row has them: characters of a text, 4 for an integer or a rate, 8 for money or a
-//! time.
+//! Bytes are counted as in a plain binary row: characters of a text, 4 for an integer or a rate, 8 for money or a time.
 
 use std::hint::black_box;
 

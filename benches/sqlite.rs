@@ -1,11 +1,12 @@
-//! What Graymark adds to SQLite, in process, one warehouse: `cargo bench --bench sqlite -- [ROUNDS=5]
+//! The overhead of Graymark over SQLite, embedded, one warehouse: `cargo bench --bench sqlite -- [ROUNDS=5]
 //! [TRANSACTIONS=5000]`.
 //!
 //! Load: Graymark's loader against a loop written by hand that binds the same constant texts and amounts in every row,
 //! with the same tables, keys and settings. Transactions: a session of Graymark, and its whole driver, against a bare
-//! loop that works the very statements that such a session sent, with the same values in the same order, on an equal
-//! file; with and without waiting for the disk, each from opening the file to closing it. Rounds take turns. The file
-//! lies in `GRAYMARK_BENCH_DIR`, or where temporary files lie: on a disk, if waiting for it is to mean something.
+//! loop that executes exactly the statements that such a session sent, with the same values in the same order, on an
+//! equal file; with and without waiting for the disk, each from opening the file to closing it. The programs run in
+//! turn. The file is in `GRAYMARK_BENCH_DIR`, or in the temporary directory: it has to be on a disk if waiting for it
+//! is to be measured.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a bench ends with a panic")]
 
 use std::borrow::Cow;
@@ -108,7 +109,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Works the inputs once and keeps what was sent.
+    /// Executes the inputs once and records what was sent.
     fn record(&self) -> Result<Vec<Step>> {
         let tape = Rc::default();
         let recorder = Recorder { inner: connect(&self.fresh()?, Synchronous::Off)?, tape: Rc::clone(&tape) };
@@ -134,7 +135,7 @@ impl Bench<'_> {
             let work = || self.runtime.block_on(self.work(Statements::new(connect(&file, synchronous)?)));
             session.push(spend(work)?.1.per(count));
 
-            // The driver works by the clock: about as long as the others.
+            // The driver runs for a fixed time: about as long as the others.
             let seconds = session.last().map_or(1.0, |spent| spent.clock * count).round().max(1.0);
             driver.push(drive_for(&self.fresh()?, synchronous, seconds as u32)?);
         }
@@ -150,7 +151,7 @@ fn connect(file: &Path, synchronous: Synchronous) -> Result<Connection> {
     Ok(Connection::open(&options, false, Writer::default(), statements)?)
 }
 
-/// Each transaction of a run of the whole driver with one client.
+/// One transaction of a run of the whole driver with one client.
 fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spent> {
     let engine: Arc<dyn LoadTarget<Tpcc>> =
         Arc::new(Sqlite::open(SqliteOptions { synchronous, ..SqliteOptions::new(file) })?);
@@ -172,6 +173,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         settles: false,
         duration,
         patience: 60,
+        connect_rate: None,
     };
     let run = || {
         Ok(drive::run(
@@ -188,7 +190,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
     Ok(spent.per(totals.completed as f64))
 }
 
-/// A statement as it reaches SQLite, by its number: `BEGIN IMMEDIATE`, `COMMIT` and `ROLLBACK` stand behind the others.
+/// A statement as sent to SQLite, by its number: `BEGIN IMMEDIATE`, `COMMIT` and `ROLLBACK` come after the others.
 struct Step {
     statement: usize,
     values: Vec<Owned>,
@@ -277,8 +279,7 @@ fn replay(file: &Path, synchronous: Synchronous, tape: &[Step]) -> Result<()> {
     Ok(())
 }
 
-/// A warehouse whose rows have keys that count up, and constants in all other columns, of the mean lengths of clause
-/// 4.3.3.1.
+/// A warehouse with ascending keys, and constants in all other columns, of the mean lengths of clause 4.3.3.1.
 fn load_by_hand(file: &Path) -> Result<()> {
     let connection = rusqlite::Connection::open(file)?;
     connection.execute_batch(
@@ -315,7 +316,7 @@ fn load_by_hand(file: &Path) -> Result<()> {
     let transaction = connection.unchecked_transaction()?;
     let mut stock = insert("stock", 17)?;
     for i in 1..=100_000 {
-        // More columns than a tuple of parameters has.
+        // More columns than a tuple of parameters can have.
         for (column, value) in [i, 1, 50].into_iter().enumerate() {
             stock.raw_bind_parameter(column + 1, value)?;
         }
@@ -391,7 +392,7 @@ fn spend<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Spent)> {
     Ok((done, Spent { clock: began.elapsed().as_secs_f64(), cpu: cpu(usage()) - before }))
 }
 
-/// Prints medians, and the medians of the ratios to the floor's.
+/// Prints medians, and the medians of the ratios to the hand-written loop.
 fn tell(what: &str, unit: &str, scale: f64, rows: &[(&str, Vec<Spent>)]) {
     println!("{what} (medians of {})", rows[0].1.len());
     let floor = &rows[0].1;

@@ -1,16 +1,16 @@
-//! Numbers of CPUs, with fractions.
+//! Numbers of CPUs, which may have a fraction.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Parts of a CPU that are told apart: the kernel's least quota is a hundredth of its usual period.
+/// Resolution: the kernel's smallest quota is a hundredth of its usual period.
 const PARTS: u32 = 100;
-/// More CPUs than any machine has are a mistake.
+/// A larger number is a mistake.
 const MOST: u32 = 100_000;
 
-/// How many CPUs something has, to a hundredth: at least 0.01, and at most 100,000.
+/// A number of CPUs with a resolution of a hundredth, from 0.01 to 100,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct CpuCount {
@@ -18,7 +18,7 @@ pub struct CpuCount {
 }
 
 impl CpuCount {
-    /// So many whole CPUs; none if that is not from 1 to 100,000.
+    /// A whole number of CPUs; `None` unless it is from 1 to 100,000.
     pub fn whole(number: u32) -> Option<CpuCount> {
         (1..=MOST).contains(&number).then(|| CpuCount { hundredths: number * PARTS })
     }
@@ -28,17 +28,17 @@ impl CpuCount {
         self.hundredths.is_multiple_of(PARTS)
     }
 
-    /// The least number of whole CPUs that has room for it.
+    /// The number of whole CPUs, rounded up.
     pub fn ceil(self) -> u32 {
         self.hundredths.div_ceil(PARTS)
     }
 
-    /// So many hundredths of a CPU more, and no more than 100,000 CPUs.
+    /// Adds hundredths of a CPU, up to 100,000 CPUs.
     pub fn plus(self, hundredths: u32) -> CpuCount {
         CpuCount { hundredths: self.hundredths.saturating_add(hundredths).min(PARTS * MOST) }
     }
 
-    /// In words: `1 CPU`, `0.5 CPUs`.
+    /// As text with a unit: `1 CPU`, `0.5 CPUs`.
     pub fn told(self) -> String {
         format!("{self} {}", if self.hundredths == PARTS { "CPU" } else { "CPUs" })
     }
@@ -61,10 +61,10 @@ impl TryFrom<f64> for CpuCount {
         let hundredths = number * f64::from(PARTS);
         let exact = (hundredths - hundredths.round()).abs() < 1e-6;
         if exact && (1.0..=f64::from(PARTS * MOST)).contains(&hundredths) {
-            // In range, and whole but for the error of a binary fraction.
+            // In range, and a multiple of a hundredth except for the rounding error of a binary fraction.
             return Ok(CpuCount { hundredths: hundredths.round() as u32 });
         }
-        Err(format!("`{number}` is no number of CPUs from 0.01 to {MOST}, such as 1 or 0.5, in hundredths"))
+        Err(format!("`{number}` is not a number of CPUs from 0.01 to {MOST}, such as 1 or 0.5, in hundredths"))
     }
 }
 
@@ -76,7 +76,7 @@ impl FromStr for CpuCount {
             text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || c == '.');
         match text.parse::<f64>() {
             Ok(number) if plain => CpuCount::try_from(number),
-            _ => Err(format!("`{text}` is no number of CPUs from 0.01 to {MOST}, such as 1 or 0.5, in hundredths")),
+            _ => Err(format!("`{text}` is not a number of CPUs from 0.01 to {MOST}, such as 1 or 0.5, in hundredths")),
         }
     }
 }
@@ -88,7 +88,7 @@ impl fmt::Display for CpuCount {
 }
 
 impl Serialize for CpuCount {
-    /// A whole number as one, so that what was written before there were fractions stays as it was.
+    /// Whole numbers are written as integers, as in records of versions without fractions.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if self.is_whole() { to.serialize_u32(self.ceil()) } else { to.serialize_f64(self.as_f64()) }
     }

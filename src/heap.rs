@@ -1,4 +1,4 @@
-//! Counts the bytes that the threads of unit tests hold, each for itself.
+//! Counts the heap bytes of each thread in unit tests.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,11 +13,11 @@ struct Counting;
 static COUNTING: Counting = Counting;
 
 fn count(bytes: isize) {
-    // While a thread ends, its count may be gone.
+    // The thread-local count may be gone while a thread ends.
     let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
-// SAFETY: the system's allocator does all of it.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that this thread has asked for and not given back. What another thread gives back counts there.
+/// Bytes that this thread has allocated minus those it has freed. A free in another thread counts there.
 pub(crate) fn held() -> isize {
     HELD.with(Cell::get)
 }

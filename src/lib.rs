@@ -1,5 +1,5 @@
-//! Graymark puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would
-//! make it faster.
+//! Graymark is an OLTP benchmark for databases. It measures how fast a database is, checks whether the result is
+//! correct, and shows what would make it faster.
 
 pub mod acid;
 pub mod cli;
@@ -13,6 +13,7 @@ pub mod history;
 pub mod judge;
 pub(crate) mod link_safe;
 pub mod measure;
+pub(crate) mod near;
 pub mod plan;
 pub mod powercut;
 pub mod record;

@@ -1,5 +1,5 @@
-//! Files in directories where other users can put things, such as `/tmp`: written without following links of theirs,
-//! read without waiting at pipes of theirs.
+//! Safe file access in directories that other users can write to, such as `/tmp`: writes do not follow their symbolic
+//! links, and reads do not block on their named pipes.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -11,25 +11,25 @@ use std::path::{Component, Path, PathBuf};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::Uid;
 
-/// Links on the way to one file, as many as the kernel follows.
+/// Maximum number of symbolic links in a path, as in the kernel.
 const MOST_LINKS: usize = 40;
 /// The mode of a new file, before the umask.
 const NEW: u32 = 0o666;
 
-/// Where a user's path leads.
+/// What a user's path refers to.
 #[derive(Debug, PartialEq, Eq)]
 enum Way {
-    /// To a file that is replaced, or to none yet; with the mode that it gets.
+    /// A file to be replaced or created, with its mode.
     File(PathBuf, u32),
-    /// To a device, a pipe or an open file of this process, which is written to.
+    /// A device, a pipe or an open file of this process, which is written to directly.
     Stream(PathBuf),
 }
 
-/// Writes a file that a user has named. A file that is there is replaced as a whole; links on the way are followed if
-/// they are the user's own or root's, such as `/dev/stdout`.
+/// Writes a file named by the user. An existing file is replaced atomically; symbolic links are followed if they belong
+/// to the user or to root, such as `/dev/stdout`.
 ///
 /// # Errors
-/// If it cannot be written, or if a link or a pipe on the way belongs to another user.
+/// If it cannot be written, or if a link or pipe in its path belongs to another user.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     match way(path)? {
         Way::File(path, mode) => replace(&path, content, mode),
@@ -37,17 +37,16 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Makes a directory that a user has named, those above it too, and says where it is.
+/// Creates a directory named by the user, with its parents, and returns its resolved path.
 ///
 /// # Errors
-/// If it cannot be made, or if a link on the way belongs to another user.
+/// If it cannot be created, or if a link in its path belongs to another user.
 pub(crate) fn make_directory(path: &Path) -> io::Result<PathBuf> {
     let path = resolved(path)?;
     fs::create_dir_all(&path).map(|()| path)
 }
 
-/// Writes a file atomically: it is there as a whole or not at all, and what was there under its name, a link too, is
-/// not touched but exchanged for it.
+/// Replaces a file atomically. Whatever had its name before, even a symbolic link, is replaced and not followed.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -61,7 +60,7 @@ pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> 
     File::open(directory)?.sync_all()
 }
 
-/// Opens a file to lock it, and makes it if it is not there.
+/// Opens a file for locking, and creates it if needed.
 ///
 /// # Errors
 /// If it is a link, or cannot be opened.
@@ -73,13 +72,13 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
 /// Opens a regular file to read it.
 ///
 /// # Errors
-/// If it is none, such as a pipe that nobody may ever write to, or cannot be opened.
+/// If it is not a regular file, such as a named pipe that nobody writes to, or cannot be opened.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(O_NONBLOCK).open(path)?;
     match file.metadata()?.file_type() {
         kind if kind.is_file() => Ok(file),
         kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        _ => Err(io::Error::other("it is no regular file")),
+        _ => Err(io::Error::other("it is not a regular file")),
     }
 }
 
@@ -92,10 +91,10 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     open(path)?.read_to_end(&mut bytes).map(|_| bytes)
 }
 
-/// As [`read`], of text.
+/// Reads a regular file as UTF-8 text.
 ///
 /// # Errors
-/// As [`read`], and if it is no text.
+/// As [`read`], and if it is not UTF-8.
 pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text).map(|_| text)
@@ -119,14 +118,14 @@ fn way(path: &Path) -> io::Result<Way> {
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Only root makes devices.
+    // Only root can create devices.
     if kind.is_char_device() || kind.is_block_device() || is_trusted(&there) {
         return Ok(Way::Stream(path));
     }
-    Err(io::Error::other(format!("it belongs to another user ({}) and is no file", there.uid())))
+    Err(io::Error::other(format!("it belongs to another user ({}) and is not a file", there.uid())))
 }
 
-/// A path without links, each of which has to be the user's own or root's. What is not there yet stays as it is.
+/// Resolves the links of a path, each of which has to belong to the user or to root. A missing tail is kept as it is.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).collect::<VecDeque<OsString>>();
     let (mut at, mut left, mut links) = (PathBuf::new(), parts(&std::path::absolute(path)?), 0);
@@ -149,7 +148,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
         }
         if !is_trusted(&there) {
             return Err(io::Error::other(format!(
-                "{} is a link of another user's ({}), which Graymark does not follow",
+                "{} is a symbolic link of another user ({}), which Graymark does not follow",
                 at.display(),
                 there.uid()
             )));
@@ -166,12 +165,12 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     Ok(at)
 }
 
-/// Whether a path is of what a process has open, as `/dev/stdout` is. Its link is no path that one could go.
+/// Whether a path refers to a file that a process has open, as `/dev/stdout` does. Such a link has no usable target.
 fn is_open_file(path: &Path) -> bool {
     path.starts_with("/proc") && path.parent().is_some_and(|above| above.ends_with("fd"))
 }
 
-/// Whether something belongs to the user who runs this, or to root, who needs no tricks.
+/// Whether a file belongs to the current user or to root.
 fn is_trusted(there: &fs::Metadata) -> bool {
     there.uid() == 0 || there.uid() == Uid::effective().as_raw()
 }
@@ -182,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// A user that owns nothing.
+    /// A user that owns no files.
     const ANOTHER: u32 = 65_534;
 
     fn text(path: &Path) -> String {
@@ -227,7 +226,7 @@ mod tests {
         }
         for name in ["own", "chain", "way/page"] {
             let refused = write(&path(name), b"planted").unwrap_err().to_string();
-            assert!(refused.contains("is a link of another user's (65534)"), "{name}: {refused}");
+            assert!(refused.contains("is a symbolic link of another user (65534)"), "{name}: {refused}");
         }
         assert!(make_directory(&path("way/more")).is_err() && !path("deep/more").exists());
         assert_eq!((text(&path("target")), text(&path("deep/page"))), ("through".to_owned(), "below".to_owned()));
@@ -251,7 +250,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let pipe = place.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(read(&pipe).unwrap_err().to_string().contains("no regular file"));
+        assert!(read(&pipe).unwrap_err().to_string().contains("not a regular file"));
         assert!(read_to_string(place.path()).is_err());
         symlink("pipe", place.path().join("lock")).unwrap();
         assert!(open_lock(&place.path().join("lock")).is_err());

@@ -1,4 +1,4 @@
-//! The `graymark` command: parses, dispatches, and exits with the code of the result.
+//! The `graymark` command.
 
 fn main() -> std::process::ExitCode {
     graymark::cli::main()

@@ -1,5 +1,5 @@
-//! A run as data: what to load, how to drive it, what to measure. The same fields come from flags and from a TOML file,
-//! and every record holds them as they were executed.
+//! A run as data: what to load, how to drive it, what to measure. The fields are set by command-line options or by a
+//! TOML file, and every record contains them as executed.
 
 mod chaos;
 mod defaults;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::registry::WorkloadName;
 use crate::result::{Arrivals, Isolation, ReadOnlyOn, Via};
 use crate::url::DatabaseUrl;
-pub use chaos::{Ground, SHORTEST_CHAOS, chaos};
+pub use chaos::{FaultTarget, SHORTEST_CHAOS, chaos};
 use defaults::STAGE_SECONDS;
 pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use error::Error;
@@ -55,15 +55,15 @@ impl Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Warm {
-    /// By the ramp-up alone.
+    /// By the ramp-up only.
     None,
     /// By reading all tables from end to end.
     Scan,
-    /// By reading rows at random until it helps no more.
+    /// By reading rows at random until the caches are warm.
     Random,
 }
 
-/// A plan, or a part of one: what is not given is filled in from a file, from the loaded database or by default.
+/// A plan, or part of one. Missing values come from a file, from the loaded database or from the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -77,18 +77,18 @@ pub struct Plan {
     /// Number of warehouses or branches.
     #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
-    /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a
-    /// checkpoint every 20 minutes); of debitcredit gray, tpc-b or tpc-a.
+    /// The workload's profile. tpcc: standard, or virtuoso (two clients per warehouse, no think time, one hour, a
+    /// checkpoint every 20 minutes). debitcredit: gray, tpc-b or tpc-a.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// Transactions a second that are sent whether or not the database keeps up, such as 2000, over a pool of --clients
-    /// sessions; response times count from the moment at which each was due. Without think time only.
+    /// Open loop: transactions a second, such as 2000, sent whether or not the database keeps up, over a pool of
+    /// --clients sessions; response times start when each transaction was due. Without think time only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// With --rate: whether transactions come at random times (poisson) or at equal distances (constant).
+    /// With --rate: send transactions at random times (poisson) or at equal intervals (constant).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// The mix: cards of each transaction type in a terminal's deck, such as new_order=10,payment=10,delivery=1; types
@@ -99,8 +99,8 @@ pub struct Plan {
     /// the queue of all terminals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Each client keeps to warehouses, or branches, of its own where there are enough of them, instead of any; with
-    /// think time, terminals do anyway.
+    /// Each client uses only its own warehouses, or branches, if there are enough of them; with think time, terminals
+    /// always do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_home: bool,
     /// Driver threads.
@@ -123,28 +123,31 @@ pub struct Plan {
     /// Send transactions as stored procedure calls or as statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
-    /// Isolation level of the sessions, where the engine has a choice.
+    /// Isolation level of the sessions, if the engine supports several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Send transactions that change nothing to standbys.
+    /// Send read-only transactions to standbys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_on: Option<ReadOnlyOn>,
+    /// Maximum connection attempts a second over all sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_rate: Option<u32>,
     /// Seed of all random numbers.
     #[serde(default, with = "seed", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// When to check the consistency conditions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m.
+    /// Request a checkpoint before the interval, at its start, and then periodically, such as every 20m.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u32>,
-    /// Request a vacuum of all tables at this period in the interval.
+    /// Request a vacuum of all tables periodically in the interval.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub vacuum: Option<u32>,
     /// Maximum number of vacuums in a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
-    /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
+    /// How long to wait for transactions in progress after the end of the interval, and for any other response of the
     /// database.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u32>,
@@ -152,22 +155,21 @@ pub struct Plan {
     /// (random).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
-    /// Begin with empty caches: restart a private server and drop its files from the system's page cache.
+    /// Start with empty caches: restart a private server and drop its files from the system's page cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m;
     /// without think time only.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub steady: Option<u32>,
-    /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001.
+    /// Share of each transaction type that may fail without exit code 1, such as 0.1% or 0.001.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_errors: Option<Share>,
-    /// Keep what transactions read and wrote of this share of keys, and look for anomalies of isolation in it
-    /// afterwards.
+    /// Record what transactions read and wrote for this share of keys, and check it for isolation anomalies afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Share>,
-    /// If the database is away when the run ends, wait this long for it before the report is written without its count,
-    /// such as 10m.
+    /// If the database is unreachable when the run ends, wait this long for it, such as 10m, before the report is
+    /// written without its count.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub reconnect_for: Option<u32>,
     /// After the interval, kill the private server and measure how long it takes to recover.
@@ -182,23 +184,23 @@ pub struct Plan {
     /// Date in the loaded rows, such as 2026-01-31T12:00:00Z.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Timestamp>,
-    /// A setting of a private server, such as shared_buffers=4GB; may be given several times.
+    /// Settings of a private server, such as shared_buffers=4GB.
     #[serde(default, with = "settings", skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(String, String)>,
-    /// Something that goes wrong at a time of the measurement interval.
+    /// Faults injected during the measurement interval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fault: Vec<Fault>,
 }
 
-/// No workload has more; see [`crate::workload::Workload::max_scale`].
+/// The maximum of all workloads; see [`crate::workload::Workload::max_scale`].
 const MOST_SCALE: u32 = 1_000_000;
 pub(crate) const MOST_CLIENTS: u32 = 100_000;
 pub(crate) const MOST_THREADS: u32 = 1_024;
 pub(crate) const MOST_JOBS: u32 = 256;
 const MOST_STAGES: usize = 100;
-/// Thirty days: no time is longer.
+/// Maximum of all times: thirty days.
 const LONGEST: u64 = 30 * 86_400;
-/// Seconds that an answer of the database may take when nothing else is asked for; in a run, beyond the interval's end.
+/// Default time limit in seconds for a response of the database; in a run, after the interval's end.
 pub const TIMEOUT: u32 = 60;
 
 impl Plan {
@@ -232,8 +234,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// This plan, with what it leaves open taken from another. Stages leave neither clients nor duration open, a rate
-    /// leaves no pace open, and a pace no rate.
+    /// This plan, with missing values taken from another plan. Stages also determine clients and duration, a rate
+    /// excludes a pace, and a pace excludes a rate.
     pub fn or(self, mut other: Plan) -> Plan {
         if !self.stages.is_empty() {
             (other.clients, other.duration) = (None, None);
@@ -262,6 +264,7 @@ impl Plan {
             via: self.via.or(other.via),
             isolation: self.isolation.or(other.isolation),
             read_only_on: self.read_only_on.or(other.read_only_on),
+            connect_rate: self.connect_rate.or(other.connect_rate),
             seed: self.seed.or(other.seed),
             check: self.check.or(other.check),
             checkpoint: self.checkpoint.or(other.checkpoint),
@@ -283,34 +286,34 @@ impl Plan {
         }
     }
 
-    /// The stages with the length of each in seconds; none without.
+    /// The stages and the length of each in seconds; `None` without stages.
     ///
     /// # Errors
-    /// If the plan asks for something that does not go with stages, or for a length of stages without any.
+    /// If the plan combines stages with an incompatible option, or sets a stage length without stages.
     pub fn staged(&self) -> Result<Option<(&[u32], u32)>, Error> {
         let refused = |why: &str| Err(Error::Stages(why.to_owned()));
         let seconds = self.stage_duration.unwrap_or(STAGE_SECONDS);
         if self.stages.is_empty() {
             return match self.stage_duration {
-                Some(_) => refused("--stage-duration is the length of a stage: add --stages 1,2,4,8, or leave it out"),
+                Some(_) => refused("--stage-duration is the length of a stage: add --stages 1,2,4,8, or remove it"),
                 None => Ok(None),
             };
         }
         if self.clients.is_some() {
-            return refused("--stages says how many clients work: leave --clients out");
+            return refused("--stages sets the number of clients: remove --clients");
         }
         if self.duration.is_some() {
-            return refused("the stages are the measurement interval: give --stage-duration instead of --duration");
+            return refused("the stages make up the measurement interval: use --stage-duration instead of --duration");
         }
         if self.ramp_up.is_some_and(RampUp::is_auto) {
-            return refused("--ramp-up auto is for a load that stays the same: give a time, such as 30s");
+            return refused("--ramp-up auto needs a constant load: give a time, such as 30s");
         }
         if self.at_home {
-            return refused("each of --stages uses the whole database, however few its clients: leave --at-home out");
+            return refused("each of --stages uses the whole database: remove --at-home");
         }
         if self.pace.is_some_and(|pace| pace != Pace::None) {
             return refused(
-                "--stages adds clients without think time: leave --pace out, or vary the load with graymark sweep load",
+                "--stages adds clients without think time: remove --pace, or vary the load with graymark sweep load",
             );
         }
         if self.stages.len() > MOST_STAGES || self.stages.len() as u64 * u64::from(seconds) > LONGEST {
@@ -321,37 +324,39 @@ impl Plan {
         Ok(Some((&self.stages, seconds)))
     }
 
-    /// The transactions a second that are asked for, and how they come; none without.
+    /// The requested transactions per second and their arrival process; `None` without a rate.
     ///
     /// # Errors
-    /// If the plan asks for something that does not go with a rate, or for arrivals without any.
+    /// If the plan combines a rate with an incompatible option, or sets arrivals without a rate.
     pub fn open_loop(&self) -> Result<Option<(Rate, Arrivals)>, Error> {
         let refused = |why: &str| Err(Error::Rate(why.to_owned()));
         let Some(rate) = self.rate else {
             return match self.arrivals {
-                Some(_) => refused("--arrivals says how transactions of a rate come: add --rate 100, or leave it out"),
+                Some(_) => refused("--arrivals needs a rate: add --rate 100, or remove it"),
                 None => Ok(None),
             };
         };
         if self.pace.is_some_and(|pace| pace != Pace::None) {
-            return refused("--rate sends transactions without terminals that think: leave --pace out");
+            return refused("--rate has no think times: remove --pace");
         }
         if !self.stages.is_empty() {
-            return refused("--rate keeps the load the same: leave --stages out, or take graymark sweep load --rates");
+            return refused("--rate is a constant load: remove --stages, or use graymark sweep load --rates");
         }
         if self.at_home {
-            return refused("--rate sends transactions of any terminal over any session: leave --at-home out");
+            return refused("--rate sends any terminal's transactions over any session: remove --at-home");
         }
         if self.steady.is_some_and(|most| most > 0) {
-            return refused("--steady waits for the throughput, which --rate sets: leave --steady out");
+            return refused("--steady waits for a steady throughput, which --rate sets: remove --steady");
         }
         if self.ramp_up.is_some_and(RampUp::is_auto) {
-            return refused("--ramp-up auto waits for the throughput, which --rate sets: give a time, such as 30s");
+            return refused(
+                "--ramp-up auto waits for a steady throughput, which --rate sets: give a time, such as 30s",
+            );
         }
         Ok(Some((rate, self.arrivals.unwrap_or(Arrivals::Poisson))))
     }
 
-    /// Seconds that the ramp-up takes at most, as far as the plan says.
+    /// The maximum seconds of the ramp-up, if the plan sets them.
     pub(crate) fn longest_ramp_up(&self) -> u32 {
         let paced = self.pace.is_some_and(|pace| pace.factors().is_some());
         self.ramp_up.map_or(0, |ramp_up| ramp_up.at_most(paced))
@@ -373,21 +378,21 @@ impl Plan {
     }
 }
 
-/// A directory for a record, from the time, the workload and the engine, when none is asked for; with a number behind
-/// it where another record of the same second has the name.
+/// Default directory of a record, from the time, the workload and the engine, with a number if another record of the
+/// same second has the name.
 pub fn default_record(workload: &str, engine: &str, now: Timestamp) -> PathBuf {
     let name = format!("{}-{workload}-{engine}", now.strftime("%Y%m%dT%H%M%SZ"));
     free(&Path::new("graymark-runs").join(name))
 }
 
-/// The path, or the first of `PATH-2`, `PATH-3` and so on at which there is nothing.
+/// The path, or the first of `PATH-2`, `PATH-3` and so on that does not exist.
 fn free(path: &Path) -> PathBuf {
     let numbered =
         |number: u32| if number == 1 { path.to_owned() } else { format!("{}-{number}", path.display()).into() };
     (1..1_000).map(numbered).find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| path.to_owned())
 }
 
-/// A scale: a whole number within what the keys can hold.
+/// Parses a scale: an integer within the range of the keys.
 pub(crate) fn parse_scale(text: &str) -> Result<u32, String> {
     let most = MOST_SCALE;
     match text.parse::<u32>() {
@@ -416,7 +421,7 @@ pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Seconds in a file as `90s`.
+/// Serializes seconds as `90s`.
 mod time {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -433,7 +438,7 @@ mod time {
     }
 }
 
-/// A seed in a file as text, for TOML has no unsigned 64-bit numbers.
+/// Serializes a seed as text, because TOML has no unsigned 64-bit integers.
 mod seed {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -450,7 +455,7 @@ mod seed {
     }
 }
 
-/// Settings in a file as a table.
+/// Serializes settings as a table.
 mod settings {
     use std::collections::BTreeMap;
 
@@ -470,20 +475,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_record_of_a_second_has_a_name_of_its_own() {
+    fn a_second_record_in_the_same_second_has_another_name() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("20260131T120000Z-tpcc-sqlite");
         assert_eq!(free(&path), path);
         std::fs::create_dir(&path).unwrap();
         let second = place.path().join("20260131T120000Z-tpcc-sqlite-2");
         assert_eq!(free(&path), second);
-        // A link that leads nowhere has the name, too.
+        // A dangling link occupies the name, too.
         std::os::unix::fs::symlink("nowhere", &second).unwrap();
         assert_eq!(free(&path), place.path().join("20260131T120000Z-tpcc-sqlite-3"));
     }
 
     #[test]
-    fn a_plan_survives_its_file() {
+    fn a_plan_is_read_back_from_its_file() {
         let plan = Plan {
             db: Some("postgres:local".into()),
             scale: Some(4),
@@ -505,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_come_before_the_file() {
+    fn flags_override_the_file() {
         let flags = Plan { clients: Some(2), ..Plan::default() };
         let file = Plan { clients: Some(8), scale: Some(3), ..Plan::default() };
         let plan = flags.or(file);
@@ -513,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_take_the_place_of_clients_and_duration() {
+    fn stages_replace_clients_and_duration() {
         let staged = Plan { stages: vec![1, 2, 1], ..Plan::default() };
         assert_eq!(staged.staged().unwrap(), Some((&[1, 2, 1][..], STAGE_SECONDS)));
         let file = Plan { clients: Some(8), duration: Some(60), ramp_up: Some(RampUp::Auto(None)), ..Plan::default() };
@@ -528,9 +533,9 @@ mod tests {
             change(&mut plan);
             plan.staged().unwrap_err().to_string()
         };
-        assert!(with(|plan| plan.clients = Some(2)).contains("leave --clients out"));
-        assert!(with(|plan| plan.duration = Some(60)).contains("give --stage-duration"));
-        assert!(with(|plan| plan.pace = Some(Pace::Standard)).contains("leave --pace out"));
+        assert!(with(|plan| plan.clients = Some(2)).contains("remove --clients"));
+        assert!(with(|plan| plan.duration = Some(60)).contains("use --stage-duration"));
+        assert!(with(|plan| plan.pace = Some(Pace::Standard)).contains("remove --pace"));
         assert!(
             Plan { stage_duration: Some(5), ..Plan::default() }
                 .staged()
@@ -543,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_and_times_that_make_no_sense_are_refused() {
+    fn invalid_scales_and_times_are_refused() {
         for scale in ["0", "-1", "1e9", "1000000000", "", "x"] {
             assert!(parse_scale(scale).is_err(), "{scale}");
         }
@@ -556,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_plan_is_told_with_its_line() {
+    fn an_invalid_file_is_reported_with_its_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("plan.toml");
         std::fs::write(&path, "clients = 2\nclientz = 3\n").unwrap();

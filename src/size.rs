@@ -1,20 +1,21 @@
-//! Sizes in bytes, as people and servers write them.
+//! Parses and writes sizes in bytes, in the notation of people and servers.
 
-/// Bytes of the pages that "Database Buffer Size Investigation for OLTP Workloads" counts buffers in: 4 KiB (section
-/// 3). They are a unit, whatever pages a database has.
+/// Page size in which "Database Buffer Size Investigation for OLTP Workloads" counts buffers: 4 KiB (section 3). A
+/// unit,
+/// independent of the database's page size.
 pub const PAGE: u64 = 4096;
 /// Up to 2^53 a number with a fraction is exact to the byte.
 const MOST: f64 = 9e15;
 
-/// Units with the bytes of each, the largest first. As in the settings of databases, a kB is 1024 bytes.
+/// Units with their bytes, the largest first. As in database settings, 1 kB is 1024 bytes.
 const UNITS: [(&str, u64); 4] = [("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)];
 
-/// Reads `64MB`, `1.5GB`, `8192kB` or a number of bytes.
+/// Parses `64MB`, `1.5GB`, `8192kB` or a number of bytes.
 ///
 /// # Errors
-/// What is wrong with the text, in a line.
+/// What is wrong with the text, in one line.
 pub fn parse(text: &str) -> Result<u64, String> {
-    let usage = || format!("`{text}` is no size such as 64MB or 1.5GB");
+    let usage = || format!("`{text}` is not a size such as 64MB or 1.5GB");
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -31,36 +32,37 @@ pub fn parse(text: &str) -> Result<u64, String> {
     if (1.0..MOST).contains(&size) { Ok(size.round() as u64) } else { Err(usage()) }
 }
 
-/// Reads a size as [`parse`] does, or in pages of 4 KiB, `815000pages`; at least one of them, in bytes.
+/// Parses a size as [`parse`] does, or a number of 4 KiB pages, `815000pages`. Returns bytes, at least one page.
 ///
 /// # Errors
-/// What is wrong with the text, in a line.
+/// What is wrong with the text, in one line.
 pub fn parse_with_pages(text: &str) -> Result<f64, String> {
     let bytes = match text.trim().strip_suffix("pages") {
         Some(number) => number.trim().parse::<f64>().ok().map(|pages| pages * PAGE as f64),
         None => parse(text).ok().map(|bytes| bytes as f64),
     };
-    let usage = || format!("`{text}` is no size such as 64MB, 1.5GB or 815000pages (of 4 KiB)");
+    let usage = || format!("`{text}` is not a size such as 64MB, 1.5GB or 815000pages (of 4 KiB)");
     bytes.filter(|bytes| (PAGE as f64..MOST).contains(bytes)).ok_or_else(usage)
 }
 
-/// Reads the size of a database's page.
+/// Parses the page size of a database.
 ///
 /// # Errors
-/// What is wrong with the text, in a line.
+/// What is wrong with the text, in one line.
 pub fn parse_page(text: &str) -> Result<u32, String> {
     let bytes = parse(text)?;
     u32::try_from(bytes)
         .ok()
         .filter(|bytes| (1_024..=65_536).contains(bytes))
-        .ok_or_else(|| "a page has 1KiB to 64KiB".to_owned())
+        .ok_or_else(|| "a page size is from 1KiB to 64KiB".to_owned())
 }
 
-/// Reads sizes with commas, or a range such as `8GB..512GB`, of which it makes at least so many, each the same multiple
-/// of the one before and at most twice as large. They are in ascending order, each once.
+/// Parses comma-separated sizes, or a range such as `8GB..512GB`, which becomes a geometric sequence of at least
+/// `least`
+/// sizes with a ratio of at most two. The result is in ascending order without duplicates.
 ///
 /// # Errors
-/// What is wrong with the text, in a line.
+/// What is wrong with the text, in one line.
 pub fn parse_several(text: &str, least: usize) -> Result<Vec<u64>, String> {
     let mut sizes = match text.split_once("..") {
         Some((low, high)) => {
@@ -81,7 +83,7 @@ pub fn parse_several(text: &str, least: usize) -> Result<Vec<u64>, String> {
     Ok(sizes)
 }
 
-/// In the largest unit of which it is a whole number: `64MB`.
+/// As text, in the largest unit of which it is a whole number: `64MB`.
 pub fn text(bytes: u64) -> String {
     let whole = UNITS.iter().find(|(_, unit)| bytes >= *unit && bytes.is_multiple_of(*unit));
     whole.map_or_else(|| format!("{bytes}B"), |(name, unit)| format!("{}{name}", bytes / unit))

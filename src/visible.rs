@@ -1,10 +1,11 @@
-//! Text of others, such as a server's messages, made safe to show: a terminal obeys control characters, and
-//! bidirectional overrides make a text read otherwise than it is.
+//! Makes text from other sources, such as a server's messages, safe to print: control characters are executed by a
+//! terminal, and bidirectional overrides change how text reads.
 
 use std::borrow::Cow;
 
-/// The text with control characters, but line ends and tabs, and marks of the direction of writing as `\\uXXXX`. JSON
-/// reads these as what they stand for.
+/// Replaces control characters, except line ends and tabs, and directional formatting characters by `\\uXXXX`, which
+/// JSON
+/// parsers convert back.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
@@ -19,16 +20,16 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same on one line, with single blanks.
+/// As [`visible`], on one line with single spaces.
 pub fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     visible(&line).into_owned()
 }
 
-/// Whether a letter is not shown but obeyed.
+/// Whether a character is a control or formatting character.
 fn acts(letter: char) -> bool {
     let control = letter.is_control() && letter != '\n' && letter != '\t';
-    // Marks, embeddings, overrides and isolates of direction; separators of lines and paragraphs.
+    // Directional marks, embeddings, overrides and isolates; line and paragraph separators.
     control
         || matches!(letter, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown_instead() {
+    fn control_characters_are_escaped() {
         assert_eq!(
             visible("a\u{1b}[2J\u{7}\r\u{9b}31m\u{202e}b\n\tµ…"),
             "a\\u001b[2J\\u0007\\u000d\\u009b31m\\u202eb\n\tµ…"

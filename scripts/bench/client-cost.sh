@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a transaction costs the client and the server on a private PostgreSQL without think time, both ways of speaking,
-# in turns.
+# CPU time per transaction of client and server on a private PostgreSQL without think time, by procedures and by
+# statements, in turns.
 #
 #   scripts/bench/client-cost.sh [WAREHOUSES=10] [CLIENTS=4] [ROUNDS=3] [DURATION=30s]
 #
@@ -25,7 +25,7 @@ done
 
 for round in $(seq "$ROUNDS"); do
   for via in procedures statements; do
-    # Who is first takes turns, too.
+    # The first one changes with each round, too.
     for side in $( ((round % 2)) && echo "$SIDES" || echo "$SIDES" | tr ' ' '\n' | tac); do
       sql postgres -c CHECKPOINT
       "${BINARIES[$side]}" run tpcc --db "$(url $side)" --clients "$CLIENTS" --via $via --ramp-up 5s \
@@ -49,7 +49,8 @@ print(f"{'':6} {'via':11}" + "".join(f"{name:>13}" for name in FIGURES) + f"   m
 for via in ("procedures", "statements"):
     runs = {side: [json.load(open(f"{work}/{side}-{via}-{n}.json")) for n in range(1, rounds + 1)] for side in sides}
     for side in sides:
-        print(f"{side:6} {via:11}" + "".join(f"{statistics.median(map(of, runs[side])):13.1f}" for of in FIGURES.values()))
+        print(f"{side:6} {via:11}" +
+              "".join(f"{statistics.median(map(of, runs[side])):13.1f}" for of in FIGURES.values()))
     if len(sides) == 2:
         ratios = lambda of: [of(a) / of(b) for a, b in zip(*runs.values())]
         told = "".join(f"{statistics.median(ratios(of)):13.3f}" for of in FIGURES.values())

@@ -1,5 +1,5 @@
-# The floor of a PostgreSQL load: psql COPY of ready-made CSV files into bare tables in two sessions, and then the same
-# keys, two at a time. Expects WORKLOAD, and lib.sh before it.
+# The reference for a PostgreSQL load: psql COPY of prepared CSV files into bare tables in two sessions, and then the
+# same keys, two at a time. Needs WORKLOAD, and lib.sh before it.
 
 SQL=$HERE/src/engine/dialect/postgres/$WORKLOAD
 SEED=7
@@ -13,7 +13,7 @@ esac
 # make_rows SCALE
 make_rows() {
   local scale=$1 part table
-  echo "making the rows of scale $scale as CSV ..." >&2
+  echo "generating the rows of scale $scale as CSV ..." >&2
   rm -rf "$WORK/rows"
   mkdir "$WORK/rows"
   for part in $ONE $OTHER; do
@@ -29,14 +29,17 @@ make_rows() {
 
 # The rows have the standard's order of columns, from which the table stock differs.
 columns() {
-  [ "$1" != stock ] || echo "(s_i_id, s_w_id, s_quantity, $(printf 's_dist_%02d, ' {1..10})s_ytd, s_order_cnt, s_remote_cnt, s_data)"
+  [ "$1" != stock ] ||
+    echo "(s_i_id, s_w_id, s_quantity, $(printf 's_dist_%02d, ' {1..10})s_ytd, s_order_cnt, s_remote_cnt, s_data)"
 }
 
 copy() {
-  for part in "$@"; do echo "\\copy $WORKLOAD.${part%.*} $(columns "$part") FROM '$WORK/rows/$part.csv' (FORMAT csv)"; done | sql floor
+  for part in "$@"; do
+    echo "\\copy $WORKLOAD.${part%.*} $(columns "$part") FROM '$WORK/rows/$part.csv' (FORMAT csv)"
+  done | sql floor
 }
 
-# floor: loads them, and prints the seconds that it took.
+# floor: loads them, and prints the seconds.
 floor() {
   sql postgres -c 'SET client_min_messages = warning' -c 'DROP DATABASE IF EXISTS floor' -c 'CREATE DATABASE floor'
   sql floor -c "CREATE SCHEMA $WORKLOAD"

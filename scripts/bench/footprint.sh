@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the program itself weighs: size, start-up, crates, and the memory that loading takes at two scales of SQLite.
+# The program itself: size, start-up time, number of crates, and the memory of a load at two scales of SQLite.
 #
 #   scripts/bench/footprint.sh [WAREHOUSES=8] [STARTS=21]
 set -euo pipefail
@@ -12,7 +12,9 @@ WORK=$(mktemp -d -t graymark-bench.XXXXXX)
 trap 'rm -rf "$WORK"' EXIT
 
 echo "binary: $(stat -c %s "$GRAYMARK") bytes"
-echo "crates: $(cd "$HERE" && cargo tree --locked --edges normal --prefix none --format '{p}' | sed 's/ (\*)$//' | sort -u | wc -l), Graymark among them"
+crates=$(cd "$HERE" && cargo tree --locked --edges normal --prefix none --format '{p}' |
+  sed 's/ (\*)$//' | sort -u | wc -l)
+echo "crates: $crates, Graymark among them"
 python3 - "$GRAYMARK" "$STARTS" <<'PY'
 import statistics, subprocess, sys, time
 def start():
@@ -23,7 +25,8 @@ starts = [start() for _ in range(int(sys.argv[2]))]
 print(f"start-up to a drawn screen and exit: {statistics.median(starts):.1f} ms (median of {len(starts)})")
 PY
 for warehouses in 1 "$WAREHOUSES"; do
-  "$GRAYMARK" load tpcc --db "sqlite:$WORK/tpcc-$warehouses.db" -w "$warehouses" --seed 7 --json 2>/dev/null >"$WORK/load.json" &
+  "$GRAYMARK" load tpcc --db "sqlite:$WORK/tpcc-$warehouses.db" -w "$warehouses" --seed 7 --json 2>/dev/null \
+    >"$WORK/load.json" &
   pid=$!
   peak=0
   while [ -e "/proc/$pid/status" ]; do
@@ -32,5 +35,7 @@ for warehouses in 1 "$WAREHOUSES"; do
     sleep 0.02
   done
   wait $pid
-  echo "SQLite, $warehouses warehouses: loaded in $(python3 -c 'import json, sys; print(round(json.load(open(sys.argv[1]))["load"]["seconds"], 2))' "$WORK/load.json") s, peak memory $((peak / 1024)) MiB"
+  seconds=$(python3 -c 'import json, sys; print(round(json.load(open(sys.argv[1]))["load"]["seconds"], 2))' \
+    "$WORK/load.json")
+  echo "SQLite, $warehouses warehouses: loaded in $seconds s, peak memory $((peak / 1024)) MiB"
 done

@@ -10,7 +10,8 @@ WORK=$(mktemp -d -t graymark-bench.XXXXXX)
 PGPORT_PRIVATE=${PGPORT_PRIVATE:-$((20000 + RANDOM % 20000))}
 
 [ -x "$GRAYMARK" ] || { echo "build first: cargo build --release" >&2; exit 2; }
-[ -n "$PG_BIN" ] && [ -x "$PG_BIN/initdb" ] || { echo "no PostgreSQL found: apt-get install postgresql, or set PG_BIN" >&2; exit 2; }
+[ -n "$PG_BIN" ] && [ -x "$PG_BIN/initdb" ] ||
+  { echo "no PostgreSQL found: apt-get install postgresql, or set PG_BIN" >&2; exit 2; }
 
 # PostgreSQL refuses to run as root.
 unprivileged() {
@@ -20,9 +21,14 @@ unprivileged() {
 # start_postgres: durable, with memory and log enough for ten warehouses.
 start_postgres() {
   mkdir -p "$WORK/socket"
-  if [ "$(id -u)" = 0 ]; then chmod 755 "$WORK"; install -d -o postgres -g postgres -m 700 "$WORK/data"; chown postgres "$WORK/socket"; else mkdir -m 700 "$WORK/data"; fi
+  if [ "$(id -u)" = 0 ]; then
+    chmod 755 "$WORK"; install -d -o postgres -g postgres -m 700 "$WORK/data"; chown postgres "$WORK/socket"
+  else
+    mkdir -m 700 "$WORK/data"
+  fi
   unprivileged "$PG_BIN/initdb" -D "$WORK/data" -A trust -U postgres --no-sync --no-locale -E UTF8 >"$WORK/initdb.log"
-  (cd "$WORK" && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/data" -l "$WORK/socket/log" -w -o "-p $PGPORT_PRIVATE -k $WORK/socket -c listen_addresses=127.0.0.1 \
+  (cd "$WORK" && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/data" -l "$WORK/socket/log" -w \
+    -o "-p $PGPORT_PRIVATE -k $WORK/socket -c listen_addresses=127.0.0.1 \
     -c shared_buffers=4GB -c max_wal_size=8GB -c checkpoint_timeout=30min $*" start >/dev/null)
   trap stop_postgres EXIT
 }

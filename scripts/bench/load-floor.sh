@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Load time of Graymark against the floor: psql COPY of the same rows as CSV, made beforehand, into bare tables in two
-# sessions, and then the same keys, two at a time. Runs in pairs on one private PostgreSQL; prints each pair and the
-# median ratio.
+# Load time of Graymark compared with psql COPY of the same rows as prepared CSV, into bare tables in two sessions, and
+# then the same keys, two at a time. Runs in pairs on one private PostgreSQL; prints each pair and the median ratio.
 #
 #   scripts/bench/load-floor.sh [SCALE=10] [PAIRS=5] [WORKLOAD=tpcc]
 #   scripts/bench/load-floor.sh 1000 3 debitcredit
@@ -15,7 +14,8 @@ make_rows "$SCALE"
 
 graymark() {
   sql postgres -c 'DROP DATABASE IF EXISTS graymark' -c 'CREATE DATABASE graymark' -c CHECKPOINT
-  "$GRAYMARK" load "$WORKLOAD" --db "$(url graymark)" -w "$SCALE" --seed $SEED --jobs 2 --json 2>/dev/null >"$WORK/load.json"
+  "$GRAYMARK" load "$WORKLOAD" --db "$(url graymark)" -w "$SCALE" --seed $SEED --jobs 2 --json 2>/dev/null \
+    >"$WORK/load.json"
   python3 - "$WORK/load.json" <<'PY'
 import json, sys
 print(json.load(open(sys.argv[1]))["load"]["seconds"])

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How large a record of many hours is, and what its report costs. The record of a short paced run is made longer by
-# repeating its measurement: series, counters (which go on from where they were), histograms and events. The file of
-# Deliveries stays as it is; no report reads it. DIPS plants so many dips of 3 s, and as many seconds with thirty times
-# the response time, for the report to explain.
+# Size of a record of many hours, and the cost of its report. The record of a short paced run is lengthened by
+# repeating its measurement: series, counters (which continue), histograms and events. The file of
+# Deliveries stays as it is; no report reads it. DIPS is the number of planted dips of 3 s, and of seconds with thirty
+# times the response time, for the report to explain.
 #
 #   scripts/bench/long-record.sh [HOURS=12] [WAREHOUSES=1] [DB=sqlite:short.db] [DIPS=0]
 #   scripts/bench/long-record.sh 12 15000 simulated:service=5ms 20
@@ -52,12 +52,15 @@ with open("record/counters.csv", "w") as file:
 lines = open("record/histograms.hlog").read().splitlines()
 intervals = [line.split(",", 2) for line in lines if line.startswith("Tag=")]
 longer = repeat(intervals, lambda at, number: f"{at[0]},{float(at[1]) + number * length:.3f},{at[2]}")
-open("record/histograms.hlog", "w").write("\n".join([line for line in lines if not line.startswith("Tag=")] + longer) + "\n")
+kept = [line for line in lines if not line.startswith("Tag=")]
+open("record/histograms.hlog", "w").write("\n".join(kept + longer) + "\n")
 
 events = [json.loads(line) for line in open("record/events.jsonl")]
 once = [event for event in events if not ramp_up < event.get("at", 0) < ramp_up + length]
-often = repeat([event for event in events if event not in once], lambda event, number: {**event, "at": event["at"] + number * length})
-open("record/events.jsonl", "w").writelines(json.dumps(event) + "\n" for event in sorted(once + often, key=lambda event: event.get("at", 0)))
+often = repeat([event for event in events if event not in once],
+               lambda event, number: {**event, "at": event["at"] + number * length})
+ordered = sorted(once + often, key=lambda event: event.get("at", 0))
+open("record/events.jsonl", "w").writelines(json.dumps(event) + "\n" for event in ordered)
 
 summary["interval_s"] = times * length
 apart = times * length / max(2 * planted, 1)

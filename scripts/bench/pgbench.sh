@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# DebitCredit (profile tpc-b) by Graymark, in both ways of speaking, beside pgbench's transaction of the same kind
+# DebitCredit (profile tpc-b) by Graymark, by procedures and by statements, compared with pgbench's similar transaction
 # (prepared) on one private PostgreSQL: the same number of branches, the same clients, in turns. Prints medians and
 # ratios.
 #
@@ -16,16 +16,18 @@ sql postgres -c 'CREATE DATABASE pgbench' -c 'CREATE DATABASE graymark'
 "$PGBENCH" "${CONNECTION[@]}" -i -s "$BRANCHES" --quiet pgbench >/dev/null 2>&1
 "$GRAYMARK" load debitcredit --db "$(url graymark)" -b "$BRANCHES" --profile tpc-b >/dev/null 2>&1
 
-# As a transaction is short, what it costs is the client's user and system time over all of the run, start included.
+# A transaction is short, so its cost is the client's user and system time over the whole run, start included.
 pgbench() {
   local TIMEFORMAT='%U %S'
-  { time "$PGBENCH" "${CONNECTION[@]}" -n -M prepared -c "$1" -j 1 -T "$DURATION" pgbench >"$WORK/out" 2>&1; } 2>"$WORK/time"
+  { time "$PGBENCH" "${CONNECTION[@]}" -n -M prepared -c "$1" -j 1 -T "$DURATION" pgbench >"$WORK/out" 2>&1; } \
+    2>"$WORK/time"
   awk -v t="$(cat "$WORK/time")" '/transactions actually processed/ { n = $NF } /^tps/ { tps = $3 }
     END { split(t, c, " "); printf "pgbench %.1f %.2f\n", tps, 1e6 * (c[1] + c[2]) / n }' "$WORK/out"
 }
 
 graymark() {
-  "$GRAYMARK" run debitcredit --db "$(url graymark)" --clients "$1" --via "$2" --ramp-up 2s --duration "${DURATION}s" --check none \
+  "$GRAYMARK" run debitcredit --db "$(url graymark)" --clients "$1" --via "$2" --ramp-up 2s --duration "${DURATION}s" \
+    --check none \
     --out "$WORK/record" --json 2>/dev/null >"$WORK/out"
   rm -rf "$WORK/record"
   python3 - "$2" "$WORK/out" <<'PY'
@@ -38,8 +40,9 @@ PY
 
 for round in $(seq "$ROUNDS"); do
   for clients in $CLIENTS; do
-    # Each goes first in turn.
-    for kind in $(printf '%s\n' pgbench procedures statements procedures pgbench statements statements procedures pgbench |
+    # The first one changes with each round.
+    for kind in $(printf '%s\n' \
+      pgbench procedures statements procedures pgbench statements statements procedures pgbench |
       tail -n +$((round % 3 * 3 + 1)) | head -n 3); do
       sql postgres -c CHECKPOINT
       case $kind in
@@ -56,7 +59,8 @@ for line in open(sys.argv[1]):
     clients, kind, tps, cpu = line.split()
     runs[int(clients), kind].append((float(tps), float(cpu)))
 med = {key: tuple(statistics.median(column) for column in zip(*values)) for key, values in runs.items()}
-print(f"{'clients':>7} {'':12} {'tps':>8} {'ratio':>6} {'client us/tx':>13} {'ratio':>6}   medians of {len(next(iter(runs.values())))}")
+print(f"{'clients':>7} {'':12} {'tps':>8} {'ratio':>6} {'client us/tx':>13} {'ratio':>6}   "
+      f"medians of {len(next(iter(runs.values())))}")
 for clients in sorted({clients for clients, _ in med}):
     for kind in ("pgbench", "procedures", "statements"):
         (tps, cpu), (tps0, cpu0) = med[clients, kind], med[clients, "pgbench"]

@@ -3,7 +3,7 @@
 #   scripts/study/acid.sh kill [TIMES]     kills of the whole server: 100 of PostgreSQL and of MariaDB by default
 #   scripts/study/acid.sh power [TIMES]    cuts of the power: 100 of each engine with settings that wait for the disk,
 #                                          and a fifth of that with each that does not (docs/durability.md). Linux, root
-#   scripts/study/acid.sh media [TIMES]    losses of the data and of the log of PostgreSQL, 100 by default; and a fifth of
+#   scripts/study/acid.sh media [TIMES]    losses of the data and of the log of PostgreSQL, 100 by default; a fifth of
 #                                          that with restores that leave out the end of the log
 set -euo pipefail
 cd "$(dirname "$0")/../.."

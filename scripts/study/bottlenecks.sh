@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Plants bottlenecks on a private PostgreSQL, several times each, and prints as Markdown what Graymark named first, and
-# whether it brought no more than the bound to do without what was planted.
+# Plants bottlenecks on a private PostgreSQL, several times each, and prints as Markdown which bottleneck Graymark named
+# first, and whether the gain without the planted one is within the predicted bound.
 #
 #   scripts/study/bottlenecks.sh [TIMES=10] [PLANT...]
 #
-# Plants: log hogs hot-row buffers lock-holder relay starved checkpoints. Needs Debian's postgresql package, a C compiler
-# (log), python3, and a release build of graymark (or GRAYMARK=/path/to/it). The machine should be idle. Ten rounds of all
-# take about 33 minutes.
+# Plants: log hogs hot-row buffers lock-holder relay starved checkpoints. Needs Debian's postgresql package, a C
+# compiler (log), python3, and a release build of graymark (or GRAYMARK=/path/to/it). The machine should be idle. Ten
+# rounds of all take about 33 minutes.
 source "$(dirname "${BASH_SOURCE[0]}")/../bench/lib.sh"
 TIMES=${1:-10}
 shift || true
@@ -28,25 +28,27 @@ finish() { alone; stop_postgres; }
 # restart [-c NAME=VALUE...]: the same data with other settings, and whatever LD_PRELOAD says.
 restart() {
   (cd "$WORK" && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/data" -m fast -w stop >/dev/null) || true
-  (cd "$WORK" && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/data" -l "$WORK/socket/log" -w -o "-p $PGPORT_PRIVATE -k $WORK/socket \
-    -c listen_addresses=127.0.0.1 -c shared_buffers=256MB -c max_wal_size=8GB -c checkpoint_timeout=30min $*" start >/dev/null)
+  (cd "$WORK" && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/data" -l "$WORK/socket/log" -w \
+    -o "-p $PGPORT_PRIVATE -k $WORK/socket -c listen_addresses=127.0.0.1 -c shared_buffers=256MB -c max_wal_size=8GB \
+    -c checkpoint_timeout=30min $*" start >/dev/null)
 }
 
 # run RECORD [OPTION...]: a run, whose summary is RECORD.json.
 run() {
   local record=$WORK/$1; shift
-  "${NICE[@]}" "$GRAYMARK" run tpcc --check none --ramp-up 1s --out "$record" --json "$@" 2>>"$WORK/errors" >"$record.json"
+  "${NICE[@]}" "$GRAYMARK" run tpcc --check none --ramp-up 1s --out "$record" --json "$@" 2>>"$WORK/errors" \
+    >"$record.json"
 }
 
-# named PLANT NUMBER [FREED]: notes the cause that the run named first, the one that it named first among those of the run
-# itself, whatever others on the machine took, and whether the run without what was planted is within the bound.
+# named PLANT NUMBER [FREED]: records the bottleneck that the run named first, the first among those of the run itself,
+# ignoring other programs on the machine, and whether the gain of the run without the plant is within the bound.
 named() {
   python3 - "$1" "$(expected "$1")" "$WORK/$1-$2.json" "${3:+$WORK/$3-$2.json}" >>"$FOUND" <<'P'
 import json, sys
 plant, cause, planted, freed = sys.argv[1:]
 planted = json.load(open(planted))
 gains = planted["bounds"]["gains"]
-own = [gain["what"] for gain in gains if "taken by others" not in gain["what"]]
+own = [gain["what"] for gain in gains if "used by other processes" not in gain["what"]]
 within = "-"
 if freed:
     gain = json.load(open(freed))["transactions_per_second"] / planted["transactions_per_second"]
@@ -57,14 +59,15 @@ print(plant, gains[0]["what"], own[0] if own else "", within, sep="\t")
 P
 }
 
-# explained PLANT NUMBER: what comes and goes is the cause of some seconds, and not of the mean transaction: what graymark
+# explained PLANT NUMBER: a temporary cause explains some seconds, and not the mean transaction: records what graymark
 # explain names first in most dips and latency peaks.
 explained() {
   "$GRAYMARK" explain "$WORK/$1-$2" --json >"$WORK/explained.json"
   python3 -c '
 import collections, json, sys
 def first(others):
-    named = [[of["cause"] for of in moment["differences"] if others or not ("cpu_wait" in of["cause"] or of["cause"] == "strangers")]
+    named = [[of["cause"] for of in moment["differences"]
+              if others or not ("cpu_wait" in of["cause"] or of["cause"] == "strangers")]
              for moment in json.load(open(sys.argv[2]))["moments"]]
     counted = collections.Counter(causes[0] for causes in named if causes)
     return counted.most_common(1)[0][0] if counted else ""
@@ -78,13 +81,14 @@ hogs() { for _ in $(seq "$1"); do beside hog; done; }
 lock_holder() {
   while :; do
     sleep 5
-    sql bench -c 'BEGIN' -c 'SELECT count(*) FROM (SELECT 1 FROM tpcc.warehouse FOR UPDATE) AS held' -c 'SELECT pg_sleep(3)' -c 'COMMIT'
+    sql bench -c 'BEGIN' -c 'SELECT count(*) FROM (SELECT 1 FROM tpcc.warehouse FOR UPDATE) AS held' \
+      -c 'SELECT pg_sleep(3)' -c 'COMMIT'
     sleep 2
   done >/dev/null 2>&1
 }
 
-# A library for a slower log: each flush takes SLOW_FLUSH microseconds more, and one for each LOG_MB bytes since the last,
-# as on a device of so many MB a second. PostgreSQL calls fdatasync for its log only.
+# A library for a slower log: each flush takes SLOW_FLUSH microseconds longer, and one for each LOG_MB bytes since the
+# last, as on a device with that bandwidth in MB per second. PostgreSQL calls fdatasync for its log only.
 slow_log() {
   cat >"$WORK/slow.c" <<'C'
 #define _GNU_SOURCE
@@ -94,13 +98,16 @@ slow_log() {
 static size_t written;
 static long of(const char *name) { const char *value = getenv(name); return value ? atol(value) : 0; }
 static ssize_t counted(const char *name, int file, const void *bytes, size_t count, off_t at) {
-    ssize_t (*real)(int, const void *, size_t, off_t) = (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, name);
+    ssize_t (*real)(int, const void *, size_t, off_t) =
+        (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, name);
     ssize_t done = real(file, bytes, count, at);
     if (done > 0) written += done;
     return done;
 }
-ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) { return counted("pwrite", file, bytes, count, at); }
-ssize_t pwrite64(int file, const void *bytes, size_t count, off_t at) { return counted("pwrite64", file, bytes, count, at); }
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t at)
+{ return counted("pwrite", file, bytes, count, at); }
+ssize_t pwrite64(int file, const void *bytes, size_t count, off_t at)
+{ return counted("pwrite64", file, bytes, count, at); }
 int fdatasync(int file) {
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
     long rate = of("LOG_MB"), more = of("SLOW_FLUSH") + (rate > 0 ? written / rate : 0);
@@ -129,7 +136,7 @@ asyncio.run(main())
 P
 }
 
-# plant NAME NUMBER: a run with the bottleneck, and, where the mean transaction has it, one without.
+# plant NAME NUMBER: a run with the bottleneck, and, if it affects the mean transaction, one without.
 plant() {
   local name=$1 number=$2
   NICE=(env)
@@ -150,8 +157,10 @@ plant() {
     named hogs "$number" plain
     ;;
   hot-row)
-    run "hot-row-$number" --db "$(url hot)" --clients 16 "${short[@]}"
-    run "own-$number" --db "$(url wide)" --clients 16 --at-home "${short[@]}"
+    # Payments only: each changes the row of the warehouse and holds it until its commit is flushed. With the whole mix
+    # the CPUs limit such a run before the row does.
+    run "hot-row-$number" --db "$(url hot)" --clients 16 --mix payment=1 "${short[@]}"
+    run "own-$number" --db "$(url wide)" --clients 16 --mix payment=1 --at-home "${short[@]}"
     named hot-row "$number" own
     ;;
   buffers)
@@ -159,7 +168,8 @@ plant() {
     run "large-$number" --db "$small&shared_buffers=2GB" --clients 4 --duration 15s
     named buffers "$number" large
     ;;
-  lock-holder) beside lock_holder; run "lock-holder-$number" "${usual[@]}" --duration 20s; explained lock-holder "$number" ;;
+  lock-holder)
+    beside lock_holder; run "lock-holder-$number" "${usual[@]}" --duration 20s; explained lock-holder "$number" ;;
   relay)
     local port=$((PGPORT_PRIVATE + 1))
     beside relay $port
@@ -192,17 +202,17 @@ plant() {
 
 expected() {
   case $1 in
-  log) echo "log write and flush" ;; hogs) echo "CPU taken by others" ;; hot-row) echo "row locks" ;;
+  log) echo "log write and flush" ;; hogs) echo "CPU used by other processes" ;; hot-row) echo "row locks" ;;
   buffers) echo "page reads" ;; relay) echo "network and wake-up" ;; starved) echo "the client's wait for a CPU" ;;
   checkpoints) echo "checkpoint" ;; lock-holder) echo "lock_holder" ;;
   esac
 }
 
-# In words, for docs/why.md.
+# Descriptions for docs/why.md.
 planted() {
   case $1 in
   log) echo "each flush of the log takes 5 ms more" ;; hogs) echo "$((2 * CPUS)) programs that take a CPU each" ;;
-  hot-row) echo "one warehouse, 16 clients" ;; buffers) echo "buffers of 16 MB, 160 MB of memory, 8 warehouses" ;;
+  hot-row) echo "one warehouse, 16 clients, Payments only" ;; buffers) echo "buffers of 16 MB, 160 MB of memory, 8 warehouses" ;;
   lock-holder) echo "a session that locks all warehouses for 3 s of every 10 (by \`explain\`)" ;;
   relay) echo "a relay that adds 2 ms to each round trip, statements" ;;
   starved) echo "the client at nice 19 beside $((2 * CPUS)) programs" ;;
@@ -231,13 +241,15 @@ for number in $(seq "$TIMES"); do
   done
 done
 
-# counted PLANT COLUMN: what stands there, and how often.
+# counted PLANT COLUMN: the values of a column, and how often each occurs.
 counted() {
-  awk -F '\t' -v plant="$1" -v column="$2" '$1 == plant { print $column == "" ? "nothing" : $column }' "$FOUND" | sort | uniq -c | sort -rn |
+  awk -F '\t' -v plant="$1" -v column="$2" '$1 == plant { print $column == "" ? "nothing" : $column }' "$FOUND" |
+    sort | uniq -c | sort -rn |
     awk '{ n = $1; $1 = ""; printf "%s%s: %d", c, $0, n; c = "," }'
 }
 
-echo "| planted | must be named | named first, times of $TIMES | named first, others on the machine apart | gain without it, and its bound |"
+echo "| planted | must be named | named first, times of $TIMES | named first, others on the machine apart" \
+  "| gain without it, and its bound |"
 echo "|---|---|---|---|---|"
 for name in "${PLANTS[@]}"; do
   echo "| $(planted "$name") | $(expected "$name") |$(counted "$name" 2) |$(counted "$name" 3) |$(counted "$name" 4) |"

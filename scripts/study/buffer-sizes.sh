@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Hit rates of a private PostgreSQL at several sizes of shared_buffers, beside what `graymark predict simulate` says of
-# them. Each size begins with the same freshly loaded files and an empty buffer. Counters are read twice in mid-run, so
-# that neither the load nor the counting before and after a run is in them; the simulation then goes through as many
+# Hit rates of a private PostgreSQL at several sizes of shared_buffers, compared with `graymark predict simulate`. Each
+# size begins with the same freshly loaded files and an empty buffer. Counters are read twice during the run, so that
+# neither the load nor the counting before and after a run is in them; the simulation then goes through as many
 # transactions before and between the readings. The server does not wait for the disk (fsync=off) and does not vacuum:
-# neither changes which pages are asked for by the transactions.
+# neither changes which pages the transactions request.
 #
 #   scripts/study/buffer-sizes.sh [WAREHOUSES=5] [SIZES="16MB 32MB 64MB 128MB 256MB 512MB"] [WARM_UP=45] [SECONDS=45]
 #   [CLIENTS=4]
 #
-# KEEP=DIR keeps the readings there; GRAYMARK=FILE is the program. Hit rates are in percent, the last three columns what
-# the simulation says more or less.
+# KEEP=DIR keeps the readings there; GRAYMARK=FILE is the program. Hit rates are in percent, the last three columns are
+# the differences of the simulation.
 . "$(dirname "$0")/../bench/lib.sh"
 WAREHOUSES=${1:-5}
 SIZES=${2:-16MB 32MB 64MB 128MB 256MB 512MB}
@@ -28,7 +28,8 @@ hit_rates() {
     { misses[$1] += $3 - read[$1 $2]; hits[$1] += $4 - found[$1 $2] }
     END { misses["all"] = misses["data"] + misses["index"]; hits["all"] = hits["data"] + hits["index"]
       printf "%.2f %.2f %.2f", 100 * hits["data"] / (hits["data"] + misses["data"]),
-        100 * hits["index"] / (hits["index"] + misses["index"]), 100 * hits["all"] / (hits["all"] + misses["all"]) }' "$1" "$2"
+        100 * hits["index"] / (hits["index"] + misses["index"]),
+        100 * hits["all"] / (hits["all"] + misses["all"]) }' "$1" "$2"
 }
 
 # transactions BEFORE AFTER: ten of a deck of 23 are Payments.
@@ -39,8 +40,10 @@ transactions() { awk '$1 == "payments" { n = $3 - n } END { printf "%.0f", n * 2
 read_counters() {
   sql bench -A -t -F ' ' -c "
     SELECT 'data', relname, heap_blks_read, heap_blks_hit FROM pg_statio_user_tables WHERE schemaname = 'tpcc'
-    UNION ALL SELECT 'index', indexrelname, idx_blks_read, idx_blks_hit FROM pg_statio_user_indexes WHERE schemaname = 'tpcc'
-    UNION ALL SELECT 'payments', relname, n_tup_ins, 0 FROM pg_stat_user_tables WHERE schemaname = 'tpcc' AND relname = 'history'"
+    UNION ALL SELECT 'index', indexrelname, idx_blks_read, idx_blks_hit FROM pg_statio_user_indexes
+      WHERE schemaname = 'tpcc'
+    UNION ALL SELECT 'payments', relname, n_tup_ins, 0 FROM pg_stat_user_tables
+      WHERE schemaname = 'tpcc' AND relname = 'history'"
 }
 
 start_postgres -c fsync=off -c autovacuum=off
@@ -55,10 +58,12 @@ echo "size transactions | measured data index overall | simulated data index ove
 for size in $SIZES; do
   rm -rf "$WORK/data"
   cp -a "$WORK/loaded" "$WORK/data"
-  pg_ctl -l "$WORK/socket/log" -o "-p $PGPORT_PRIVATE -k $WORK/socket -c listen_addresses=127.0.0.1 -c shared_buffers=$size \
+  pg_ctl -l "$WORK/socket/log" \
+    -o "-p $PGPORT_PRIVATE -k $WORK/socket -c listen_addresses=127.0.0.1 -c shared_buffers=$size \
     -c fsync=off -c autovacuum=off -c max_wal_size=8GB -c checkpoint_timeout=30min" start
   read_counters >"$KEEP/$size.0"
-  "$GRAYMARK" run tpcc --db "$(url bench)" --clients "$CLIENTS" --ramp-up 0s --duration $((WARM_UP + INTERVAL + 5))s --check none \
+  "$GRAYMARK" run tpcc --db "$(url bench)" --clients "$CLIENTS" --ramp-up 0s --duration $((WARM_UP + INTERVAL + 5))s \
+    --check none \
     --out "$WORK/record-$size" >/dev/null 2>&1 &
   run=$!
   sleep "$WARM_UP"
@@ -67,13 +72,15 @@ for size in $SIZES; do
   read_counters >"$KEEP/$size.2"
   wait $run
   counted=$(transactions "$KEEP/$size.1" "$KEEP/$size.2")
-  "$GRAYMARK" predict simulate -w "$WAREHOUSES" --sample "$WAREHOUSES" --buffer "$size" --policy clock-sweep --clients "$CLIENTS" --from-empty --json \
+  "$GRAYMARK" predict simulate -w "$WAREHOUSES" --sample "$WAREHOUSES" --buffer "$size" --policy clock-sweep \
+    --clients "$CLIENTS" --from-empty --json \
     --warm-up "$(transactions "$KEEP/$size.0" "$KEEP/$size.1")" --transactions "$counted" >"$KEEP/$size.json"
   measured=$(hit_rates "$KEEP/$size.1" "$KEEP/$size.2")
   simulated=$(sql bench -A -t -F ' ' -v simulated="$(cat "$KEEP/$size.json")" <<<"
     SELECT round((s->>'data')::numeric, 2), round((s->>'index')::numeric, 2), round((s->>'overall')::numeric, 2)
       FROM (SELECT :'simulated'::json->'sizes'->0 AS s) AS first")
   echo "$measured $simulated" | awk -v size="$size" -v counted="$counted" '{
-    printf "%s %d | %.2f %.2f %.2f | %.2f %.2f %.2f | %+.2f %+.2f %+.2f\n", size, counted, $1, $2, $3, $4, $5, $6, $4 - $1, $5 - $2, $6 - $3 }'
+    printf "%s %d | %.2f %.2f %.2f | %.2f %.2f %.2f | %+.2f %+.2f %+.2f\n", size, counted, $1, $2, $3, $4, $5, $6,
+      $4 - $1, $5 - $2, $6 - $3 }'
   pg_ctl -m fast stop
 done

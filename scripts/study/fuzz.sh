@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Feeds each target of tests/fuzz.rs with a million inputs, one target after the other: none may panic, take longer than
-# 5 s or take more than 512 MiB. The input that does is left in a file, whose path is told.
+# Runs each target of tests/fuzz.rs with a million inputs, one target after the other: none may panic, take longer than
+# 5 s or use more than 512 MiB. The failing input is left in a file, whose path is printed.
 #
 #   scripts/study/fuzz.sh [INPUTS [TARGET...]]
 #
-# GRAYMARK_FUZZ_SEED is the seed of the inputs; without it one is drawn, and told. An input that was found belongs into
-# tests/fuzz/corpus/TARGET.
+# GRAYMARK_FUZZ_SEED is the seed of the inputs; without it one is chosen at random and printed. A failing input belongs
+# in tests/fuzz/corpus/TARGET.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export GRAYMARK_FUZZ_INPUTS=${1:-1000000}
@@ -14,7 +14,7 @@ shift || true
 # Files of the inputs need no disk.
 [ -w /dev/shm ] && export TMPDIR=/dev/shm
 
-# Not for release: there an overflow would pass unseen.
+# Not for release: overflows would not be detected there.
 cargo test --all-features --locked --test fuzz --no-run
 all=$(cargo test --all-features --locked --test fuzz -- --list 2>/dev/null | sed -n 's/: test$//p')
 targets=("$@")
@@ -22,10 +22,14 @@ targets=("$@")
 echo "fuzz: $GRAYMARK_FUZZ_INPUTS inputs for each of ${targets[*]}; GRAYMARK_FUZZ_SEED=$GRAYMARK_FUZZ_SEED"
 failed=()
 for target in "${targets[@]}"; do
-  name=$(echo "$all" | grep "::$target\$") || { echo "there is no target $target; there are: $(echo "$all" | sed 's/.*:://' | xargs)" >&2; exit 2; }
+  name=$(echo "$all" | grep "::$target\$") || {
+    echo "there is no target $target; there are: $(echo "$all" | sed 's/.*:://' | xargs)" >&2
+    exit 2
+  }
   log=$(mktemp)
-  # The limit of address space is far above what is counted: it is for what the test does not see, such as C libraries.
-  if (ulimit -v 16777216; nice -n 19 cargo test --all-features --locked --test fuzz -- --exact "$name" --nocapture) > "$log" 2>&1; then
+  # The limit of address space is far above the tested one: it covers what the test cannot count, such as C libraries.
+  if (ulimit -v 16777216; nice -n 19 cargo test --all-features --locked --test fuzz -- --exact "$name" --nocapture) \
+    > "$log" 2>&1; then
     grep '^fuzz ' "$log"
   else
     grep -v '^\(running\|   \)' "$log" | tail -n 20

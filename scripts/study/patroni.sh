@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A real stack for high availability on this machine, whose leader is killed in the middle of a run: three PostgreSQLs
 # under Patroni, one etcd, and HAProxy in front of them. The run goes on, client and database count the same, and no
-# acknowledged commit is lost; the script fails otherwise. It takes about two minutes, on the loopback and in a temporary
-# directory.
+# acknowledged commit is lost; the script fails otherwise. It takes about two minutes, on the loopback and in a
+# temporary directory.
 #   apt-get install patroni etcd-server haproxy   (start none of the services that come with them)
 #   scripts/study/patroni.sh [SECONDS]            of the run, 60 by default
 # GRAYMARK names the program, target/release/graymark by default.

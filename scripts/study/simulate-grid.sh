@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Sets the hit rates that a grid measured on PostgreSQL beside simulated ones: for each point as many transactions from
-# an empty buffer, before and in the measurement interval, as the run had. Prints a Markdown table and how far apart the
-# farthest are.
+# Compares the hit rates that a grid measured on PostgreSQL with simulated ones: for each point as many transactions
+# from an empty buffer, before and in the measurement interval, as the run had. Prints a Markdown table and the largest
+# differences.
 #
 #   scripts/study/simulate-grid.sh GRID
 #
@@ -17,7 +17,8 @@ import csv, json, subprocess, sys
 program, grid = sys.argv[1], sys.argv[2]
 points = list(csv.DictReader(open(f"{grid}/points.csv")))
 points.sort(key=lambda p: (int(p["cpus"] or 0), int(p["warehouses"]), int(p["buffer_bytes"]), int(p["repeat"] or 1)))
-print("| warehouses | CPUs | buffers | % of database | NOPM | data hits, % | simulated | index hits, % | simulated | overall, % | simulated |")
+print("| warehouses | CPUs | buffers | % of database | NOPM "
+      "| data hits, % | simulated | index hits, % | simulated | overall, % | simulated |")
 print("|" + "---|" * 11)
 farthest = {}
 for point in points:
@@ -28,8 +29,9 @@ for point in points:
             done[when] += int(second["completed"])
     size = int(point["buffer_bytes"]) >> 20
     answer = subprocess.run(
-        [program, "predict", "simulate", "-w", point["warehouses"], "--buffer", f"{size}MB", "--policy", "clock-sweep", "--clients",
-         point["clients"], "--from-empty", "--warm-up", str(done["before"]), "--transactions", str(done["counted"]), "--json"],
+        [program, "predict", "simulate", "-w", point["warehouses"], "--buffer", f"{size}MB", "--policy", "clock-sweep",
+         "--clients", point["clients"], "--from-empty", "--warm-up", str(done["before"]),
+         "--transactions", str(done["counted"]), "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     simulated = json.loads(answer.stdout)["sizes"][0]
     row = [point["warehouses"], point["cpus"], f"{size} MB",

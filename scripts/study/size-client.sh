@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# How many sessions and driver threads Graymark chooses for a number of warehouses, and what the client then takes:
+# The number of sessions and driver threads that Graymark chooses for a number of warehouses, and the resource use of
+# the client:
 # terminals with the standard's keying and think times on simulated transactions of 5 ms. Prints a table in Markdown,
-# with what the YDB post says of the clients that it compares.
+# with the figures of the YDB post for the clients that it compares.
 #
 #   scripts/study/size-client.sh [WAREHOUSES="1000 3000 10000 15000 30000 100000"] [DURATION=60s]
 set -euo pipefail
@@ -28,7 +29,8 @@ client, w = s["client"], s["scale"]
 mib = client["peak_rss_bytes"] / 2**20
 seconds = s["ramp_up_s"] + s["interval_s"]
 post = {3000: "170 (BenchBase as it was)", 10000: "33 (YugabyteDB's client)", 15000: "6 (after the post's change)"}
-print(f'| {w:,} | {client["terminals"]:,} | {s["clients"]:,} | {client.get("threads") or "not known"} | {mib:.1f} | {mib / w:.4f} '
+print(f'| {w:,} | {client["terminals"]:,} | {s["clients"]:,} | {client.get("threads") or "not known"} '
+      f'| {mib:.1f} | {mib / w:.4f} '
       f'| {100 * client["cpu_s"] / seconds:.0f} | {client["cpu_us_per_transaction"]:.1f} | {s["efficiency"]:.1f} '
       f'| {s["pacing"]["lateness_ms"]["p99"]:.2f} | {post.get(w, "–")} |')
 PY

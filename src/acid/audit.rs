@@ -6,13 +6,13 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Work;
-use super::company::{Equipment, opening};
 use super::crash::{
     Audit, BACK, BEFORE_CUT, BEFORE_KILL, EXAMPLES, REFUSED, Success, first, success_file, times, until_the_crash,
 };
 use super::load::Clients;
 use super::media::Loss;
 use super::power::Cut;
+use super::session_factory::{SessionSetup, setup};
 use crate::drive::LoadTarget;
 use crate::engine::seed::Depth;
 use crate::engine::{Engine, Error};
@@ -25,10 +25,10 @@ use crate::workload::Workload;
 use crate::workload::stream::Source;
 use crate::workload::trace::Trace;
 
-/// Of the random numbers by which the moment of a crash is drawn, and what a power cut takes.
+/// Topic of the random numbers that choose the moment of a crash and what a power cut loses.
 const TOPIC: u64 = 0xdead;
 
-/// What the audit of a crash found in the database.
+/// The state of the database after a crash.
 #[derive(Default)]
 struct Found {
     audit: Audit,
@@ -38,30 +38,30 @@ struct Found {
     failed: Vec<String>,
 }
 
-/// How the server went away and came back.
+/// How the server was crashed and restarted.
 struct Down {
-    /// When it was crashed, since the load began.
+    /// When it was crashed, since the start of the load.
     at: Duration,
-    /// How long it was away.
+    /// How long it was down.
     away: Duration,
     /// Why the database cannot be used any more; empty if it can.
     unusable: String,
-    /// By what.
+    /// The kind of crash.
     by: By,
 }
 
-/// By what a server went away.
+/// The kind of a crash.
 enum By {
-    /// It was killed, or crashed by a program of the user's.
+    /// A kill, or the program of the user.
     Kill,
-    /// Its power was cut.
+    /// A power cut.
     Power(Cut),
-    /// It was killed, and lost a medium.
+    /// A kill with the loss of a medium.
     Media(Loss),
 }
 
 impl<W: Workload> Work<'_, W> {
-    /// Crashes the server once under load, and audits it; none if someone asked to stop.
+    /// Crashes the server once under load, and audits it; none if the user asked to stop.
     pub(super) fn crash(
         &mut self,
         requests: &Requests<W>,
@@ -81,17 +81,24 @@ impl<W: Workload> Work<'_, W> {
             return Ok(None);
         }
         let mut down = self.bring_down(&clients, backed_up, seed, number)?;
-        // One that the user's program brings back may still recover; private ones take connections by now.
-        let patience = if self.tests.scripts.is_some() { BACK } else { REFUSED };
+        // A server that the user's program restarts may still be recovering; a private one accepts connections by now.
+        let max_refusal = if self.tests.scripts.is_some() { BACK } else { REFUSED };
         let times = match &down.by {
             _ if !down.unusable.is_empty() => (None, None),
-            By::Power(_) => (first(&clients, down.at, patience, &stopped), None),
-            By::Kill | By::Media(_) => times(&clients, down.at, patience, &stopped),
+            By::Power(_) => (first(&clients, down.at, max_refusal, &stopped), None),
+            By::Kill | By::Media(_) => times(&clients, down.at, max_refusal, &stopped),
         };
-        let shared = clients.end()?;
+        let (shared, stuck) = clients.end()?;
+        match stuck {
+            // If its files were damaged, a server that no longer answers is a finding.
+            Some(why) if down.unusable.is_empty() && !matches!(down.by, By::Kill) => down.unusable = self.said(why),
+            Some(why) if matches!(down.by, By::Kill) => return Err(Error::Database(why)),
+            _ => {}
+        }
         let success = Success::read(&path, &self.suite.marks())?;
         let Some(found) = self.found(requests, &success, before, &mut down)? else { return Ok(None) };
-        let broken = !down.unusable.is_empty() || !found.failed.is_empty();
+        let fault = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        let broken = !down.unusable.is_empty() || !found.failed.is_empty() || !fault.is_empty();
         match &mut down.by {
             By::Power(cut) if broken => cut.take_back(&self.engine)?,
             By::Media(loss) if !down.unusable.is_empty() => loss.take_back(&self.engine)?,
@@ -100,13 +107,12 @@ impl<W: Workload> Work<'_, W> {
         let marks = self.suite.marks();
         let unknown = shared.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let in_flight = unknown.iter().filter(|trace| marks.contains(&trace.mark)).count() as u64;
-        let fault = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         let lost = shared.disconnected.load(Ordering::Relaxed);
         let scripts = self.tests.scripts.as_ref().map(|scripts| scripts.told(lost));
         Ok(Some(Crash { scripts, ..told(&path, &down, &success, found, times, in_flight, fault) }))
     }
 
-    /// Has the server ready for a loss; how long its backup took, where it needs one.
+    /// Prepares the server for a crash. Returns how long its backup took, if it needs one.
     fn prepare(&self) -> Result<Duration, Error> {
         if self.tests.power.is_some() {
             super::power::settle(&self.engine)?;
@@ -114,7 +120,7 @@ impl<W: Workload> Work<'_, W> {
         if self.tests.media.is_some() { super::media::back_up(&self.engine) } else { Ok(Duration::ZERO) }
     }
 
-    /// Crashes the server under load, and starts it again.
+    /// Crashes the server under load, and restarts it.
     fn bring_down(&self, clients: &Clients, backed_up: Duration, seed: u64, number: u32) -> Result<Down, Error> {
         let (at, began) = (clients.shared.elapsed(), Instant::now());
         let (by, unusable) = if self.tests.power.is_some() {
@@ -132,7 +138,7 @@ impl<W: Workload> Work<'_, W> {
         Ok(Down { at, away: began.elapsed(), unusable, by })
     }
 
-    /// What the audit finds; none if someone asked to stop.
+    /// The findings of the audit; none if the user asked to stop.
     fn found(
         &self,
         requests: &Requests<W>,
@@ -144,28 +150,36 @@ impl<W: Workload> Work<'_, W> {
             return Ok(Some(Found::default()));
         }
         match self.look(requests, success, before) {
-            // A database that cannot be read any more is a finding, where its files were touched.
+            // If its files were damaged, a database that cannot be read is a finding.
             Err(error) if !matches!(down.by, By::Kill) => {
-                down.unusable = error.to_string();
+                down.unusable = self.said(error.to_string());
                 Ok(Some(Found::default()))
             }
             found => found,
         }
     }
 
-    /// Begins the load, and its success file.
+    /// Why a database cannot be used, with the reason from the server's log.
+    fn said(&self, why: String) -> String {
+        match self.engine.private_server().and_then(|server| server.complaint()) {
+            Some(complaint) => format!("{why}; its log says `{complaint}`"),
+            None => why,
+        }
+    }
+
+    /// Starts the load, and creates its success file.
     fn load(&self, record: &RecordWriter, seed: u64, number: u32) -> Result<(std::path::PathBuf, Clients), Error> {
         let (path, success) = success_file(record.directory(), number)?;
         let isolation = self.levels().first().copied().unwrap_or(Isolation::ReadCommitted);
-        let Equipment { opening, .. } = opening(self.suite, self.dialect, self.engine.via(), isolation, &[])?;
-        let (suite, manifest) = (self.suite, &self.manifest);
+        let SessionSetup { options, .. } = setup(self.suite, self.dialect, self.engine.via(), isolation, &[])?;
+        let (suite, manifest) = (self.suite, self.manifest.clone());
         let pass = seed.wrapping_add(u64::from(number));
-        let player = |client: u64| suite.player(manifest, pass, client);
+        let client = move |client: u64| suite.client(&manifest, pass, client);
         let sessions = self.tests.plan.clients.unwrap_or(Defaults::ACID.clients);
-        Clients::start(&self.engine, &opening, sessions, &player, success).map(|clients| (path, clients))
+        Clients::start(&self.engine, &options, sessions, client, success).map(|clients| (path, clients))
     }
 
-    /// Looks for all that clients were told of, and checks the conditions; none if someone asked to stop.
+    /// Looks up all confirmed transactions, and checks the conditions; none if the user asked to stop.
     fn look(&self, requests: &Requests<W>, success: &Success, before: i64) -> Result<Option<Found>, Error> {
         let sought: Vec<Trace> = success.committed.iter().chain(&success.rolled_back).copied().collect();
         let Some(rows) = requests.ask(async move |engine: &dyn Engine<W>| engine.rows_of(&sought).await)? else {
@@ -179,13 +193,13 @@ impl<W: Workload> Work<'_, W> {
     }
 }
 
-/// New-Orders that the database counts; none if someone asked to stop.
+/// New-Orders that the database counts; none if the user asked to stop.
 fn effects<W: Workload>(requests: &Requests<W>) -> Result<Option<i64>, Error> {
     let effects = requests.ask(async |engine: &dyn Engine<W>| engine.effects().await)?;
     Ok(effects.map(|effects| effects.first().copied().unwrap_or_default()))
 }
 
-/// What is told of a crash.
+/// The result of a crash for the record.
 fn told(
     path: &Path,
     down: &Down,
@@ -230,7 +244,7 @@ fn told(
     }
 }
 
-/// Kills the server and starts it again; why it does not, if it does not: that is a finding, not a fault of the audit.
+/// Kills the server and restarts it. Returns why it does not start, which is a finding, not an error of the audit.
 fn kill<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<String, Error> {
     let server =
         engine.private_server().ok_or_else(|| Error::Usage("there is no private server to kill".to_owned()))?;

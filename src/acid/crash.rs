@@ -1,5 +1,5 @@
 //! The crash audit (clause 3.5.4, failures by instantaneous interruption): full load, the whole server killed with
-//! SIGKILL at a random moment, recovered, and every commit looked up that a client was told of.
+//! SIGKILL at a random moment, recovery, and a lookup of every confirmed commit.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,44 +11,44 @@ use crate::engine::Error;
 use crate::workload::trace::{MOST_COLUMNS, Mark, Trace};
 use crate::workload::value::Money;
 
-/// The shortest time of load before a kill, and how much longer it may be.
+/// The minimum time of load before a kill, and the range of the random time added to it.
 pub(super) const BEFORE_KILL: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(4));
-/// The same before a power cut: nothing of what was before it is measured.
+/// The same before a power cut, for which no throughput is measured.
 pub(super) const BEFORE_CUT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(1));
-/// How long the first commit is waited for.
+/// The maximum wait for the first commit.
 const LONGEST: Duration = Duration::from_secs(60);
-/// The level before a kill is that of so long before it.
+/// The period before a kill over which the throughput is measured.
 const LEVEL: Duration = Duration::from_secs(2);
-/// How long the level is waited for after recovery.
+/// The maximum wait for the throughput to return after recovery.
 pub(super) const BACK: Duration = Duration::from_secs(60);
-/// How long a server that Graymark started again, and which takes connections, may refuse its clients before the first
-/// transaction, until nothing more is expected.
+/// How long a restarted private server may refuse all clients before the first transaction, until the audit stops
+/// waiting for it.
 pub(super) const REFUSED: Duration = Duration::from_secs(10);
-/// For how long the level may not rise by [`RISE`] before it is held to be all that comes back.
+/// If the throughput has not risen by [`RISE`] for this long, the audit stops waiting.
 const STALLED: Duration = Duration::from_secs(10);
-/// A rise that counts, as a factor.
+/// The smallest rise that counts, as a factor.
 const RISE: f64 = 1.02;
-/// The part of the level before that has to come back.
+/// The share of the previous throughput that has to return.
 const PART: f64 = 0.9;
-/// Over how many pieces of time the level after recovery is taken.
+/// The number of periods over which the throughput after recovery is measured.
 const WINDOW: u32 = 10;
-/// Rows that a finding shows.
+/// The number of rows that a finding shows.
 pub(super) const EXAMPLES: usize = 5;
 
-/// What a success file says: rows that have to be there, and rows that must not.
+/// The contents of a success file: rows that must exist, and rows that must not.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Success {
     pub(super) committed: Vec<Trace>,
-    /// When a client was told of each of them, in microseconds since the load began, where the file says it.
+    /// When each of them was confirmed, in microseconds since the start of the load, if the file has it.
     pub(super) told_us: Vec<Option<u64>>,
     pub(super) rolled_back: Vec<Trace>,
 }
 
 impl Success {
-    /// Reads a file, in which rows are of these marks.
+    /// Parses a file whose rows have these marks.
     ///
     /// # Errors
-    /// If a line of it is none of Graymark's.
+    /// If a line is damaged.
     pub(super) fn parse(text: &str, marks: &[&'static Mark]) -> Result<Success, String> {
         let mut success = Success::default();
         for (number, line) in text.lines().enumerate() {
@@ -91,20 +91,20 @@ fn parse(line: &str, marks: &[&'static Mark]) -> Option<(bool, Trace, Option<u64
     ends.then_some((committed, Trace { mark, values, amount }, told))
 }
 
-/// What an audit found.
+/// The findings of an audit.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Audit {
-    /// Commits that are not there.
+    /// Commits that are missing.
     pub(super) lost: Vec<String>,
-    /// When a client was told of the first of them, in microseconds since the load began.
+    /// When the first of them was confirmed, in microseconds since the start of the load.
     pub(super) first_lost_us: Option<u64>,
-    /// Rolled-back transactions that are.
+    /// Rolled-back transactions that are present.
     pub(super) risen: Vec<String>,
 }
 
 impl Audit {
-    /// Holds what a success file says against the rows that there are for it: first those of the committed, then those
-    /// of the rolled-back transactions. Equal rows have to be there as often as they were told.
+    /// Compares a success file with the number of rows found for it: first of the committed, then of the rolled-back
+    /// transactions. Equal rows must exist as often as they were confirmed.
     pub(super) fn of(success: &Success, rows: &[i64]) -> Audit {
         let (of_committed, of_rolled_back) = rows.split_at_checked(success.committed.len()).unwrap_or((rows, &[]));
         let mut due: HashMap<&Trace, i64> = HashMap::new();
@@ -124,7 +124,7 @@ impl Audit {
     }
 }
 
-/// Waits until the moment of the crash, which `draw` chooses from 0 to 1; false if someone asked to stop.
+/// Waits until the moment of the crash, which `draw` chooses from 0 to 1; false if the user asked to stop.
 pub(super) fn until_the_crash(
     clients: &Clients,
     before: (Duration, Duration),
@@ -133,7 +133,7 @@ pub(super) fn until_the_crash(
 ) -> bool {
     let moment = before.0 + before.1.mul_f64(draw);
     let success = &clients.shared.success;
-    // On a busy machine the load may need longer to come to its first commit, without which there is nothing to lose.
+    // On a busy machine the first commit may take longer, and without one there is nothing to lose.
     let begun = || success.committed.load(Ordering::Relaxed) > 0 || clients.shared.elapsed() > LONGEST;
     while clients.shared.elapsed() < moment || !begun() {
         if stopped() {
@@ -144,44 +144,43 @@ pub(super) fn until_the_crash(
     true
 }
 
-/// Watches a server that is back, until its first transaction.
-struct Hope {
+/// Watches a restarted server until its first transaction.
+struct Restarted {
     since: Instant,
-    /// Clients that had been refused before.
+    /// The number of refusals before.
     refused: u64,
-    patience: Duration,
+    max_refusal: Duration,
 }
 
-impl Hope {
-    fn new(clients: &Clients, patience: Duration) -> Hope {
-        Hope { since: Instant::now(), refused: clients.shared.refused.load(Ordering::Relaxed), patience }
+impl Restarted {
+    fn new(clients: &Clients, max_refusal: Duration) -> Restarted {
+        Restarted { since: Instant::now(), refused: clients.shared.refused.load(Ordering::Relaxed), max_refusal }
     }
 
-    /// Whether clients have been refused for so long that no transaction is to be expected: a database that is lost
-    /// need not be waited for as long as one that is slow.
-    fn is_gone(&self, clients: &Clients) -> bool {
+    /// Whether clients have been refused for so long that no transaction can be expected.
+    fn is_lost(&self, clients: &Clients) -> bool {
         let refused = clients.shared.refused.load(Ordering::Relaxed) - self.refused;
-        gone(self.since.elapsed(), refused, self.patience)
+        lost(self.since.elapsed(), refused, self.max_refusal)
     }
 }
 
-/// Whether a server that came back so long ago, and refused clients so often, is to be waited for no longer.
-fn gone(back: Duration, refused: u64, patience: Duration) -> bool {
-    back > patience && refused > 0
+/// Whether to stop waiting for a server that restarted `back` ago and has refused clients this often.
+fn lost(back: Duration, refused: u64, max_refusal: Duration) -> bool {
+    back > max_refusal && refused > 0
 }
 
-/// Seconds from the crash to the first transaction after the server is back; none where it did not come in time.
-/// So long, at the most, a server may refuse everybody.
+/// Seconds from the crash to the first transaction after the restart; none if it did not come in time. A server may
+/// refuse all clients for at most `max_refusal`.
 pub(super) fn first(
     clients: &Clients,
     crashed: Duration,
-    patience: Duration,
+    max_refusal: Duration,
     stopped: &dyn Fn() -> bool,
 ) -> Option<f64> {
     let shared = &clients.shared;
     let (from, end) = (crashed + 2 * PIECE, Instant::now() + BACK);
-    let hope = Hope::new(clients, patience);
-    while Instant::now() < end && !stopped() && !hope.is_gone(clients) {
+    let restarted = Restarted::new(clients, max_refusal);
+    while Instant::now() < end && !stopped() && !restarted.is_lost(clients) {
         let now = shared.elapsed();
         if shared.completed(from, now + PIECE) > 0 {
             return Some((now - crashed).as_secs_f64());
@@ -191,24 +190,24 @@ pub(super) fn first(
     None
 }
 
-/// After the server is back: seconds from the kill to the first transaction, and to the level before; none where that
-/// did not come in time. Times are since the load began. So long, at the most, a server may refuse everybody before its
-/// first transaction.
+/// After the restart: seconds from the kill to the first transaction, and to the previous throughput; none if that did
+/// not come in time. Times are since the start of the load. A server may refuse all clients for at most `max_refusal`
+/// before its first transaction.
 pub(super) fn times(
     clients: &Clients,
     killed: Duration,
-    patience: Duration,
+    max_refusal: Duration,
     stopped: &dyn Fn() -> bool,
 ) -> (Option<f64>, Option<f64>) {
     let shared = &clients.shared;
     let before = shared.completed(killed.saturating_sub(LEVEL), killed) as f64 / LEVEL.as_secs_f64();
-    // What was under way at the kill may be answered in its piece of time, or in the next.
+    // Transactions in progress at the kill may be answered in its period, or in the next.
     let from = killed + 2 * PIECE;
     let mut first = None;
     let mut highest = (0.0, Instant::now());
     let end = Instant::now() + BACK;
-    let hope = Hope::new(clients, patience);
-    while Instant::now() < end && !stopped() && (first.is_some() || !hope.is_gone(clients)) {
+    let restarted = Restarted::new(clients, max_refusal);
+    while Instant::now() < end && !stopped() && (first.is_some() || !restarted.is_lost(clients)) {
         let now = shared.elapsed();
         if first.is_none() && shared.completed(from, now + PIECE) > 0 {
             first = Some((now - killed).as_secs_f64());
@@ -230,7 +229,7 @@ pub(super) fn times(
     (first, None)
 }
 
-/// Begins the success file of a crash.
+/// Creates the success file of a crash.
 pub(super) fn success_file(record: &Path, number: u32) -> Result<(std::path::PathBuf, SuccessFile), Error> {
     let path = record.join(format!("success-{number}.txt"));
     SuccessFile::create(&path).map(|file| (path, file))
@@ -243,10 +242,10 @@ mod tests {
     #[test]
     fn a_server_that_is_back_and_refuses_everybody_is_not_waited_for_as_long_as_one_that_is_slow() {
         let (soon, late) = (Duration::from_secs(3), Duration::from_secs(11));
-        let ours = |back, refused| gone(back, refused, REFUSED);
+        let ours = |back, refused| lost(back, refused, REFUSED);
         assert_eq!([ours(soon, 100), ours(late, 0), ours(late, 1)], [false, false, true]);
         // One that the user's program brings back may still recover.
-        assert!(!gone(late, 1, BACK));
+        assert!(!lost(late, 1, BACK));
     }
 
     static ORDER: Mark = Mark { table: "orders", joined: None, columns: &["w", "d", "o"], amount: None };

@@ -1,5 +1,5 @@
-//! The load of a crash audit: clients that work the workload's transactions, come back when the server does, and write
-//! each commit that they are told of into the success file (clause 3.5.4) before they go on.
+//! The load of a crash audit: clients that execute the workload's transactions, reconnect when the server is back, and
+//! write each confirmed commit into the success file (clause 3.5.4) before they continue.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::actor::{Opening, not_here};
-use super::suite::Told;
+use super::session::{SessionOptions, unsupported};
+use super::suite::ClientOutcome;
 use crate::drive::LoadTarget;
 use crate::engine::guard::guarded;
 use crate::engine::{Error, Failure};
@@ -18,16 +18,16 @@ use crate::run::open::runtime;
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
 
-/// From one attempt to reach a server that is away to the next.
+/// Delay between attempts to reach a server that is down.
 const RECONNECT: Duration = Duration::from_millis(20);
-/// Of what length the pieces of time are in which completed transactions are counted.
+/// Length of the periods in which completed transactions are counted.
 pub(super) const PIECE: Duration = Duration::from_millis(100);
-/// How long clients have to come to the end of what they do.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How many pieces are counted: beyond them nobody looks.
+/// How long clients may take to finish their transactions.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Number of periods that are counted.
 const PIECES: usize = 6_000;
 
-/// What clients were told, in memory for the counts and in a file for the audit.
+/// The confirmed transactions: counters in memory, and a file for the audit.
 #[derive(Debug)]
 pub(super) struct SuccessFile {
     file: Mutex<(File, Option<io::Error>)>,
@@ -36,16 +36,15 @@ pub(super) struct SuccessFile {
 }
 
 impl SuccessFile {
-    /// Begins a file.
+    /// Creates the file.
     pub(super) fn create(path: &Path) -> Result<SuccessFile, Error> {
-        // In a directory of somebody else's, a link of this name would lead to a file that is not Graymark's.
+        // In a directory that others can write to, an existing link of this name could point to any file.
         let file = File::create_new(path);
         let file = file.map_err(|error| Error::Output(format!("cannot write {}: {error}", path.display())))?;
         Ok(SuccessFile { file: Mutex::new((file, None)), committed: AtomicU64::new(0), rolled_back: AtomicU64::new(0) })
     }
 
-    /// A line is in the file, whose machine is not the one that fails, before it counts. It ends with the microseconds
-    /// since the load began.
+    /// Writes a line before the transaction is counted. It ends with the microseconds since the start of the load.
     fn line(&self, kind: char, mark: usize, trace: &Trace, at: Duration, counter: &AtomicU64) {
         let values: Vec<String> = trace.values.iter().map(ToString::to_string).collect();
         let line = format!("{kind} {mark} {} {} {}\n", values.join(","), trace.amount.0, at.as_micros());
@@ -60,49 +59,48 @@ impl SuccessFile {
         }
     }
 
-    /// Whether all lines could be written.
+    /// Fails if a line could not be written.
     pub(super) fn kept(&self) -> Result<(), Error> {
         let error = self.file.lock().unwrap_or_else(PoisonError::into_inner).1.take();
         error.map_or(Ok(()), |error| Err(Error::Output(format!("cannot write the success file: {error}"))))
     }
 }
 
-/// What all clients share.
+/// The state that all clients share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) success: SuccessFile,
     began: Instant,
     over: AtomicBool,
-    /// Whether nobody is to connect.
+    /// Whether clients must not connect.
     paused: AtomicBool,
-    /// Clients that have a connection, or are about to.
+    /// Number of clients that are connected or connecting.
     connected: AtomicU64,
-    /// Connections that were lost.
+    /// Number of lost connections.
     pub(super) disconnected: AtomicU64,
-    /// How often a client was refused: by a server that takes no connection, or an error that no lost connection
-    /// explains.
+    /// Number of refusals: failed connection attempts, and errors other than lost connections.
     pub(super) refused: AtomicU64,
-    /// Transactions completed by pieces of time.
+    /// Completed transactions by period.
     pieces: Vec<AtomicU64>,
-    /// What transactions leave if they are committed whose connection was lost before they were answered.
+    /// The rows of transactions of unknown outcome: the connection was lost before the reply.
     pub(super) unknown: Mutex<Vec<Trace>>,
-    /// The first failure of a transaction that no lost connection explains.
+    /// The first failure other than a lost connection.
     pub(super) failed: Mutex<Option<String>>,
 }
 
-/// Clients at work.
+/// Running clients.
 pub(super) struct Clients {
     pub(super) shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Clients {
-    /// Begins the load with so many clients.
+    /// Starts the load with this many clients.
     pub(super) fn start<W: Workload>(
         engine: &Arc<dyn LoadTarget<W>>,
-        opening: &Opening,
+        options: &SessionOptions,
         clients: u32,
-        player: &dyn Fn(u64) -> Result<Box<dyn super::suite::Player>, Error>,
+        new_client: impl Fn(u64) -> Result<Box<dyn super::suite::LoadClient>, Error> + Clone + Send + 'static,
         success: SuccessFile,
     ) -> Result<Clients, Error> {
         let shared = Arc::new(Shared {
@@ -117,13 +115,18 @@ impl Clients {
             unknown: Mutex::default(),
             failed: Mutex::default(),
         });
+        // Reports an error before the load starts. Each client is created on its thread, which owns its connection.
+        drop(new_client(0)?);
         let mut threads = Vec::new();
         for number in 0..clients {
-            let mut player = player(number.into())?;
-            let (engine, opening, shared) = (Arc::clone(engine), opening.clone(), Arc::clone(&shared));
+            let new_client = new_client.clone();
+            let (engine, options, shared) = (Arc::clone(engine), options.clone(), Arc::clone(&shared));
             let runtime = runtime()?;
             let work = move || {
-                runtime.block_on(client(&*engine, &opening, &shared, &mut *player));
+                match new_client(number.into()) {
+                    Ok(mut one) => runtime.block_on(client(&*engine, &options, &shared, &mut *one)),
+                    Err(error) => shared.fail(error.to_string()),
+                }
                 drop(runtime);
             };
             let thread = std::thread::Builder::new().name("acid-client".to_owned()).spawn(work);
@@ -132,17 +135,17 @@ impl Clients {
         Ok(Clients { shared, threads })
     }
 
-    /// Lets nobody connect any more; those that lose their connections wait.
+    /// Prevents new connections; clients that lose theirs wait.
     pub(super) fn pause(&self) {
         self.shared.paused.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until all connections are gone: what is left of them must not meet those that come after.
-    pub(super) fn wait_until_gone(&self) -> Result<(), Error> {
-        let end = Instant::now() + PATIENCE;
+    /// Waits until all connections are closed, so that none of them is left when new ones are opened.
+    pub(super) fn wait_until_disconnected(&self) -> Result<(), Error> {
+        let end = Instant::now() + CLIENT_TIMEOUT;
         while self.shared.connected.load(Ordering::SeqCst) > 0 {
             if Instant::now() > end {
-                let seconds = PATIENCE.as_secs();
+                let seconds = CLIENT_TIMEOUT.as_secs();
                 return Err(Error::Database(format!(
                     "a client did not notice within {seconds} s that the power is off"
                 )));
@@ -152,36 +155,37 @@ impl Clients {
         Ok(())
     }
 
-    /// Lets clients connect again.
+    /// Allows clients to connect again.
     pub(super) fn go_on(&self) {
         self.shared.paused.store(false, Ordering::SeqCst);
     }
 
-    /// Ends the load; transactions under way come to their end, or are given up after a while.
-    pub(super) fn end(self) -> Result<Arc<Shared>, Error> {
+    /// Ends the load and waits for transactions in progress. If one does not end in time, returns a message in addition
+    /// to the shared state; its client ends with its connection.
+    pub(super) fn end(self) -> Result<(Arc<Shared>, Option<String>), Error> {
         self.shared.over.store(true, Ordering::Relaxed);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + CLIENT_TIMEOUT;
+        let mut stuck = None;
         while self.threads.iter().any(|thread| !thread.is_finished()) {
             if Instant::now() > end {
-                return Err(Error::Database(format!(
-                    "a client of the crash audit did not come to its end within {} s",
-                    PATIENCE.as_secs()
-                )));
+                let seconds = CLIENT_TIMEOUT.as_secs();
+                stuck = Some(format!("the transaction of a client did not come to its end within {seconds} s"));
+                break;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         self.shared.success.kept()?;
-        Ok(self.shared)
+        Ok((self.shared, stuck))
     }
 }
 
 impl Shared {
-    /// How long the load has gone on.
+    /// Time since the start of the load.
     pub(super) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Transactions completed from one time to another, since the load began.
+    /// Transactions completed between two times since the start of the load.
     pub(super) fn completed(&self, from: Duration, to: Duration) -> u64 {
         let piece = |at: Duration| (at.as_millis() / PIECE.as_millis()) as usize;
         let pieces = self.pieces.get(piece(from).min(PIECES)..piece(to).min(PIECES)).unwrap_or_default();
@@ -205,7 +209,7 @@ impl Shared {
     }
 }
 
-/// A client that has a connection, or is about to.
+/// Counts a client as connected while it exists.
 struct Connected<'a>(&'a Shared);
 
 impl Connected<'_> {
@@ -221,63 +225,66 @@ impl Drop for Connected<'_> {
     }
 }
 
-/// Works until the load is over, with one connection after the other.
+/// Executes transactions until the load ends, and reconnects after a lost connection.
 async fn client<W: Workload>(
     engine: &dyn LoadTarget<W>,
-    opening: &Opening,
+    options: &SessionOptions,
     shared: &Shared,
-    player: &mut dyn super::suite::Player,
+    load_client: &mut dyn super::suite::LoadClient,
 ) {
     while !shared.is_over() {
         if shared.paused.load(Ordering::SeqCst) {
             tokio::time::sleep(RECONNECT).await;
             continue;
         }
-        // Counted before it looks again, so that who waits until all are gone misses nobody.
+        // Counted before the second check, so that `wait_until_disconnected` misses no client.
         let _connected = Connected::of(shared);
         if shared.paused.load(Ordering::SeqCst) {
             continue;
         }
-        let connection = match guarded(engine.open_connection(&opening.commands, opening.isolation)).await {
+        let connection = match guarded(engine.open_connection(&options.commands, options.isolation)).await {
             Ok(Some(connection)) => connection,
-            Ok(None) => return shared.fail(not_here(&engine.identity().name).to_string()),
-            // The server is away, or not yet back.
+            Ok(None) => return shared.fail(unsupported(&engine.identity().name).to_string()),
+            // The server is down.
             Err(_) => {
                 shared.refused.fetch_add(1, Ordering::Relaxed);
                 tokio::time::sleep(RECONNECT).await;
                 continue;
             }
         };
-        player.begin(connection, opening.via);
+        load_client.begin(connection, options.via);
         while !shared.is_over() {
-            match player.next().await {
-                Told::Committed(row) => {
+            match load_client.next().await {
+                ClientOutcome::Committed(row) => {
                     if let Some((mark, trace)) = row {
                         shared.success.line('C', mark, &trace, shared.elapsed(), &shared.success.committed);
                     }
                     shared.count();
                 }
-                Told::RolledBack(row) => {
+                ClientOutcome::RolledBack(row) => {
                     if let Some((mark, trace)) = row {
                         shared.success.line('R', mark, &trace, shared.elapsed(), &shared.success.rolled_back);
                     }
                     shared.count();
                 }
-                Told::Failed(Failure::Retry { .. }, _) => {}
-                // A session whose disk is off may take what it cannot read for damage.
-                Told::Failed(Failure::Invalid(_), _) if shared.paused.load(Ordering::SeqCst) => break,
-                Told::Failed(Failure::Invalid(why), _) => {
+                // Refused again and again.
+                ClientOutcome::Failed(Failure::Retry { .. }, _) => {
+                    shared.refused.fetch_add(1, Ordering::Relaxed);
+                }
+                // A session whose disk is off may report unreadable data as damage.
+                ClientOutcome::Failed(Failure::Invalid(_), _) if shared.paused.load(Ordering::SeqCst) => break,
+                ClientOutcome::Failed(Failure::Invalid(why), _) => {
                     shared.fail(why);
                     tokio::time::sleep(RECONNECT).await;
                 }
-                Told::Failed(Failure::Disconnected { ambiguous, .. }, footprint) => {
+                ClientOutcome::Failed(Failure::Disconnected { ambiguous, .. }, footprint) => {
                     shared.disconnected.fetch_add(1, Ordering::Relaxed);
                     if let (true, Footprint::Row(trace)) = (ambiguous, footprint) {
                         shared.unknown.lock().unwrap_or_else(PoisonError::into_inner).push(trace);
                     }
                     break;
                 }
-                Told::Failed(Failure::Unreadable(_), footprint) => {
+                ClientOutcome::Failed(Failure::Unreadable(_), footprint) => {
                     if let Footprint::Row(trace) = footprint {
                         shared.unknown.lock().unwrap_or_else(PoisonError::into_inner).push(trace);
                     }
@@ -285,7 +292,7 @@ async fn client<W: Workload>(
                 }
             }
         }
-        player.end();
+        load_client.end();
     }
 }
 

@@ -10,7 +10,7 @@ use crate::engine::server::{Media, Medium, PrivateServer};
 use crate::result::acid::MediaLoss;
 use crate::workload::Workload;
 
-/// What was lost, and what came of it.
+/// The lost medium, and the result of the restore.
 pub(super) struct Loss {
     medium: Medium,
     restored: Duration,
@@ -20,13 +20,13 @@ pub(super) struct Loss {
     taken_back: bool,
 }
 
-/// The server, and what can be lost of it.
+/// The server and its media.
 fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateServer, &dyn Media), Error> {
     let server = engine.private_server().and_then(|server| Some((server, server.media()?)));
     server.ok_or_else(not_here)
 }
 
-/// There is nothing that could be restored.
+/// The error for a server that cannot be restored.
 pub(super) fn not_here() -> Error {
     Error::Usage(
         "--crash media takes a private PostgreSQL: give postgres:local. Of other databases Graymark keeps no backup \
@@ -35,13 +35,13 @@ pub(super) fn not_here() -> Error {
     )
 }
 
-/// Makes a backup and has the log copied; how long that took.
+/// Makes a backup and starts the copy of the log. Returns how long that took.
 pub(super) fn back_up<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<Duration, Error> {
     let began = Instant::now();
     server(engine)?.1.back_up().map(|()| began.elapsed())
 }
 
-/// Kills the server under load, takes a medium from it, restores and recovers it; beside the loss, why the database
+/// Kills the server under load, removes a medium, restores and recovers it. Returns the loss, and why the database
 /// cannot be used any more. Losses take the data and the log in turn.
 pub(super) fn lose<W: Workload>(
     engine: &Arc<dyn LoadTarget<W>>,
@@ -61,8 +61,7 @@ pub(super) fn lose<W: Workload>(
 }
 
 impl Loss {
-    /// Takes a database that cannot be used any more back to what is left of it without the end of its log, so that the
-    /// next loss finds a sound one.
+    /// Restores a database that cannot be used any more without the end of its log, so that the series can continue.
     pub(super) fn take_back<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
         let (server, media) = server(engine)?;
         server.crash()?;
@@ -71,7 +70,7 @@ impl Loss {
         server.start_again()
     }
 
-    /// What is told of it; the oldest lost commit was acknowledged so many seconds before the loss.
+    /// The result for the record. `oldest_lost_s` is how long before the loss the oldest lost commit was confirmed.
     pub(super) fn told(&self, unusable: &str, oldest_lost_s: Option<f64>) -> MediaLoss {
         MediaLoss {
             medium: self.medium.name().to_owned(),
@@ -79,7 +78,7 @@ impl Loss {
             restore_s: self.restored.as_secs_f64(),
             recover_s: self.recovered.as_secs_f64(),
             unusable: unusable.to_owned(),
-            // One that was told of while the server was being killed was told of at the loss.
+            // A commit confirmed while the server was being killed counts as confirmed at the loss.
             oldest_lost_s: oldest_lost_s.map(|seconds| seconds.max(0.0)),
             taken_back: self.taken_back,
         }

@@ -12,7 +12,7 @@ use crate::powercut::{Disk, Loss, Losses};
 use crate::result::acid::PowerCut;
 use crate::workload::Workload;
 
-/// What a cut took, and what came of it.
+/// The losses of a power cut.
 pub(super) struct Cut {
     loss: Loss,
     losses: Losses,
@@ -25,7 +25,7 @@ fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateS
     server.ok_or_else(not_here)
 }
 
-/// There is nothing whose power could be cut.
+/// The error for a server without a simulated disk.
 pub(super) fn not_here() -> Error {
     Error::Usage(
         "--crash power cuts the power of a database that Graymark starts itself: give postgres:local, mysql:local or \
@@ -34,14 +34,14 @@ pub(super) fn not_here() -> Error {
     )
 }
 
-/// Makes all that there is durable before the load begins, because making the tables is no part of the test. A database
-/// that a cut breaks is taken back to this state.
+/// Makes everything durable before the load starts, because creating the tables is not part of the test. A database
+/// that a cut breaks is restored to this state.
 pub(super) fn settle<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
     server(engine)?.1.settle().map_err(Error::Database)
 }
 
-/// Cuts the power under load, and gives it back; beside the cut, why the database cannot be used any more. Cuts take in
-/// turn all that was not synced, some pages of it, and parts of pages.
+/// Cuts the power under load, and restores it. Returns the cut, and why the database cannot be used any more. Cuts lose
+/// in turn all unsynced writes, some pages of them, and parts of pages.
 pub(super) fn cut<W: Workload>(
     engine: &Arc<dyn LoadTarget<W>>,
     clients: &Clients,
@@ -53,7 +53,7 @@ pub(super) fn cut<W: Workload>(
     clients.pause();
     server.crash()?;
     let losses = disk.cut(seed.wrapping_add(u64::from(number)), loss).map_err(Error::Database)?;
-    clients.wait_until_gone()?;
+    clients.wait_until_disconnected()?;
     disk.on().map_err(Error::Database)?;
     let unusable = server.start_again().err().map(|error| error.to_string()).unwrap_or_default();
     if unusable.is_empty() {
@@ -63,8 +63,8 @@ pub(super) fn cut<W: Workload>(
 }
 
 impl Cut {
-    /// Takes a database that cannot be used any more, or whose conditions failed, back to where it was before the load,
-    /// so that the next cut finds a sound one.
+    /// Restores a database that cannot be used any more, or whose conditions failed, to its state before the load, so
+    /// that the series can continue.
     pub(super) fn take_back<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
         let (server, disk) = server(engine)?;
         server.crash()?;
@@ -73,7 +73,7 @@ impl Cut {
         server.start_again()
     }
 
-    /// What is told of it; the oldest lost commit was acknowledged so many seconds before the cut.
+    /// The result for the record. `oldest_lost_s` is how long before the cut the oldest lost commit was confirmed.
     pub(super) fn told(&self, unusable: &str, oldest_lost_s: Option<f64>) -> PowerCut {
         PowerCut {
             loss: self.loss.name().to_owned(),
@@ -82,7 +82,7 @@ impl Cut {
             torn_pages: self.losses.torn,
             lost_names: self.losses.names,
             unusable: unusable.to_owned(),
-            // One that was told of while the server was being killed was told of at the cut.
+            // A commit confirmed while the server was being killed counts as confirmed at the cut.
             oldest_lost_s: oldest_lost_s.map(|seconds| seconds.max(0.0)),
             taken_back: self.taken_back,
         }

@@ -1,5 +1,5 @@
-//! Tests as data: who does what in which order, what must be seen, and in which ways it may come about. The files are
-//! TOML; `docs/acid.md` says what stands in them.
+//! Tests as data: the steps of sessions, the expected values, and the ways to pass. The files are TOML; `docs/acid.md`
+//! describes them.
 
 use serde::Deserialize;
 
@@ -18,32 +18,32 @@ pub(super) struct Script {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Test {
-    /// The clause that has it: `3.4.2.1`; or the name of a phenomenon.
+    /// Its clause: `3.4.2.1`; or the name of a phenomenon.
     pub(super) id: String,
-    /// What is to be seen.
+    /// What it tests.
     pub(super) title: String,
-    /// In which forms it is worked; usually once.
+    /// Its forms, such as `home` and `remote`; none means one form without a name.
     #[serde(default)]
     pub(super) variants: Vec<String>,
-    /// What the reader of a broken one should know.
+    /// A note for the reader of a broken test.
     #[serde(default)]
     pub(super) note: String,
     pub(super) steps: Vec<Step>,
-    /// What puts back what has to be put back, however the steps ended.
+    /// Final steps, which restore what the test changed, however it ended.
     #[serde(default, rename = "finally")]
     pub(super) after: Vec<Step>,
-    /// What must hold in each way.
+    /// Conditions that must hold in every case.
     #[serde(default)]
     pub(super) always: Vec<Check>,
-    /// The ways in which the test can be passed; without any, what must hold always is all.
+    /// The ways to pass the test; if there are none, `always` decides.
     #[serde(default, rename = "held")]
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<PassCondition>,
 }
 
 /// A way to pass a test.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Way {
+pub(super) struct PassCondition {
     /// `waiting`, `version` or `abort`.
     pub(super) by: Means,
     /// The case of the standard, where it names cases.
@@ -65,47 +65,47 @@ impl TryFrom<String> for Check {
     }
 }
 
-/// Where a transaction is held open.
+/// Where to hold a transaction open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum PauseAt {
     /// Before its commit or rollback.
-    BeforeTheEnd,
+    BeforeEnd,
     /// After a statement of the workload.
     After(String),
 }
 
-/// What a session does.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
-    /// It begins a transaction by hand.
-    Begins,
-    /// It does something, up to its end or to where it is held.
-    Does {
-        /// A transaction or a statement.
+pub(super) enum Action {
+    /// `begins`: begin an explicit transaction.
+    Begin,
+    /// `does`: execute a transaction or statement, to its end or to where it is held open.
+    Run {
+        /// Its name.
         what: String,
-        /// What it is given beyond the values of the same names.
+        /// Parameters that replace the values of the same names.
         with: Vec<(String, Expression)>,
-        stop: Option<Stop>,
-        /// The name under which its values are kept, instead of the session's.
+        stop: Option<PauseAt>,
+        /// The name under which its results are stored instead of the session's.
         label: Option<String>,
     },
-    /// What is held open commits.
-    Commits,
-    /// What is held open rolls back.
-    RollsBack,
-    /// What is held open goes on.
-    GoesOn,
-    /// It comes to the end of what it does.
-    Ends,
+    /// `commits`: the open transaction commits.
+    Commit,
+    /// `rolls back`: the open transaction rolls back.
+    Rollback,
+    /// `goes on`: the open transaction continues.
+    Continue,
+    /// `ends`: wait until the request of the session has ended.
+    Wait,
 }
 
-/// A step: a session and what it does.
+/// A step: a session and its action.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Step {
     pub(super) session: String,
-    pub(super) deed: Deed,
-    /// As it is written.
+    pub(super) action: Action,
+    /// The step as written.
     pub(super) text: String,
 }
 
@@ -114,27 +114,27 @@ impl TryFrom<String> for Step {
 
     fn try_from(text: String) -> Result<Step, String> {
         let wrong = |why: &str| format!("`{text}`: {why}");
-        let (session, deed) = text.trim().split_once(' ').ok_or_else(|| wrong("a session and what it does"))?;
-        let deed = match deed.trim() {
-            "begins" => Deed::Begins,
-            "commits" => Deed::Commits,
-            "rolls back" => Deed::RollsBack,
-            "goes on" => Deed::GoesOn,
-            "ends" => Deed::Ends,
+        let (session, action) = text.trim().split_once(' ').ok_or_else(|| wrong("a session and what it does"))?;
+        let action = match action.trim() {
+            "begins" => Action::Begin,
+            "commits" => Action::Commit,
+            "rolls back" => Action::Rollback,
+            "goes on" => Action::Continue,
+            "ends" => Action::Wait,
             does => does_something(does).map_err(|why| wrong(&why))?,
         };
-        Ok(Step { session: session.to_owned(), deed, text })
+        Ok(Step { session: session.to_owned(), action, text })
     }
 }
 
 /// `does NAME [KEY=VALUE…] [as LABEL][, stops before its end|, stops after STATEMENT]`
-fn does_something(text: &str) -> Result<Deed, String> {
+fn does_something(text: &str) -> Result<Action, String> {
     let (does, stop) = match text.split_once(", stops ") {
         None => (text, None),
-        Some((does, "before its end")) => (does, Some(Stop::BeforeTheEnd)),
+        Some((does, "before its end")) => (does, Some(PauseAt::BeforeEnd)),
         Some((does, stop)) => {
             let after = stop.strip_prefix("after ").ok_or("stops before its end, or after a statement")?;
-            (does, Some(Stop::After(after.trim().to_owned())))
+            (does, Some(PauseAt::After(after.trim().to_owned())))
         }
     };
     let mut words = does.split_whitespace();
@@ -150,7 +150,7 @@ fn does_something(text: &str) -> Result<Deed, String> {
             None => return Err(format!("`{word}` means nothing here")),
         }
     }
-    Ok(Deed::Does { what, with, stop, label })
+    Ok(Action::Run { what, with, stop, label })
 }
 
 impl Script {
@@ -164,20 +164,21 @@ impl Script {
 }
 
 impl Test {
-    /// The forms in which it is worked, the usual one without a name.
+    /// The forms of the test; a single form has no name.
     pub(super) fn forms(&self) -> Vec<&str> {
         if self.variants.is_empty() { vec![""] } else { self.variants.iter().map(String::as_str).collect() }
     }
 }
 
-/// The sessions of steps in the order of their first ones, each with whether it is held open or led by hand.
+/// The sessions of steps in the order of their first ones, each with whether its transactions
+/// are held open or explicit.
 pub(super) fn sessions<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<(&'a str, bool)> {
     let mut sessions: Vec<(&str, bool)> = Vec::new();
     for step in steps {
-        let led = matches!(step.deed, Deed::Begins | Deed::Does { stop: Some(_), .. });
+        let paused = matches!(step.action, Action::Begin | Action::Run { stop: Some(_), .. });
         match sessions.iter_mut().find(|(name, _)| *name == step.session) {
-            Some((_, known)) => *known |= led,
-            None => sessions.push((&step.session, led)),
+            Some((_, known)) => *known |= paused,
+            None => sessions.push((&step.session, paused)),
         }
     }
     sessions
@@ -193,14 +194,14 @@ mod tests {
 
     #[test]
     fn steps_are_read_as_they_are_written() {
-        let Deed::Does { what, with, stop, label } =
-            step("T1 does payment c=T0.c w=1 as first, stops after payment_history").unwrap().deed
+        let Action::Run { what, with, stop, label } =
+            step("T1 does payment c=T0.c w=1 as first, stops after payment_history").unwrap().action
         else {
             panic!("it does something");
         };
         assert_eq!((what.as_str(), with.len(), label.as_deref()), ("payment", 2, Some("first")));
-        assert_eq!(stop, Some(Stop::After("payment_history".to_owned())));
-        assert_eq!(step("T2 rolls back").unwrap().deed, Deed::RollsBack);
+        assert_eq!(stop, Some(PauseAt::After("payment_history".to_owned())));
+        assert_eq!(step("T2 rolls back").unwrap().action, Action::Rollback);
         for wrong in ["T1", "T1 sleeps", "T1 does", "T1 does x y", "T1 does x as", "T1 does x, stops soon"] {
             assert!(step(wrong).is_err(), "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! A crash of a server that is not Graymark's own: by one program of the user's, and recovered by another.
+//! Crashes of any server: one program of the user crashes it, another one recovers it.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,28 +8,28 @@ use crate::drive::script::{self, ScriptError};
 use crate::engine::Error;
 use crate::result::acid::ScriptedCrash;
 
-/// How long a program may take.
+/// The maximum time of a program.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Programs that crash a server and recover it.
 #[derive(Clone, Debug)]
 pub struct CrashScripts {
-    /// Crashes the server: after it has ended with 0, the server is down.
+    /// Crashes the server. When it exits with 0, the server must be down.
     pub crash: PathBuf,
-    /// Recovers it: after it has ended with 0, the server takes connections.
+    /// Recovers the server. When it exits with 0, the server must accept connections.
     pub recover: PathBuf,
 }
 
 impl CrashScripts {
-    /// Runs one after the other. The second is run even if the first fails, for it may have crashed the server.
+    /// Runs both programs. The second one runs even if the first one failed, because it may have crashed the server.
     pub(super) fn crash(&self, stop: &Stop) -> Result<(), Error> {
         let crashed = run(&self.crash, stop);
-        // The server is to come back even if someone asked to stop.
+        // The server is recovered even if the user asked to stop.
         let recovered = run(&self.recover, &Stop::new());
         crashed.and(recovered)
     }
 
-    /// What is told of it.
+    /// The result for the record.
     pub(super) fn told(&self, disconnected: u64) -> ScriptedCrash {
         let name = |path: &Path| path.display().to_string();
         ScriptedCrash { crash: name(&self.crash), recover: name(&self.recover), disconnected }

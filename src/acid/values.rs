@@ -1,4 +1,4 @@
-//! Named numbers, and what is reckoned with them: amounts in cents, order numbers, counts.
+//! Named numbers (amounts in cents, order numbers, counts), and expressions and conditions over them.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Numbers by their names: `d`, `T1.o_id`.
 pub(super) type Values = BTreeMap<String, i64>;
 
-/// A sum of numbers and names, reckoned from left to right: `T0.next + 1`, `T1.price_x*11/10`.
+/// An expression of numbers and names, evaluated from left to right: `T0.next + 1`, `T1.price_x*11/10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expression {
     terms: Vec<(Operator, Term)>,
@@ -66,7 +66,7 @@ impl Expression {
         Ok(Expression { terms })
     }
 
-    /// Its value; none if a name has none, or if it cannot be reckoned.
+    /// Its value; none if a name has no value, or on overflow or division by zero.
     pub(super) fn value(&self, values: &Values) -> Option<i64> {
         self.terms.iter().try_fold(0_i64, |so_far, (operator, term)| {
             let term = match term {
@@ -83,7 +83,7 @@ impl Expression {
     }
 }
 
-/// Two sides and how they have to compare: `T2.o_id = T1.o_id + 1`.
+/// A comparison of two expressions: `T2.o_id = T1.o_id + 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Condition {
     text: String,
@@ -132,7 +132,7 @@ impl Condition {
         self.left.value(values).is_some() && self.right.value(values).is_some()
     }
 
-    /// It with the values of both sides: `T2.o_id = T1.o_id + 1 (3002, 3002)`.
+    /// The condition with the values of both sides: `T2.o_id = T1.o_id + 1 (3002, 3002)`.
     pub(super) fn told(&self, values: &Values) -> String {
         let side = |side: &Expression| side.value(values).map_or("nothing".to_owned(), |value| value.to_string());
         format!("{} ({}, {})", self.text, side(&self.left), side(&self.right))
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_reckoned_from_left_to_right() {
+    fn expressions_are_evaluated_from_left_to_right() {
         let of = |text: &str| Expression::parse(text).unwrap().value(&values());
         assert_eq!(of("T1.o_id + 1"), Some(3_002));
         assert_eq!(of("T1.o_id*11/10"), Some(3_301));

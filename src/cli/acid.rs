@@ -17,8 +17,9 @@ use crate::engine::server::MediaOptions;
 use crate::plan::{Defaults, Plan};
 use crate::report::acid::text;
 use crate::result::acid::{Crash, Phenomenon, TestResult};
+use crate::result::{Event, Step};
 
-/// What was typed.
+/// Arguments.
 #[derive(Debug, Args)]
 pub(super) struct AcidArgs {
     /// The workload
@@ -27,26 +28,26 @@ pub(super) struct AcidArgs {
     /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-acid-ENGINE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print what was found as one JSON object on standard output
+    /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
     /// Show what would be done, as a plan file, and do nothing
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
-    /// Test every isolation level that the database has, and print them side by side, with the phenomena by their names
-    #[arg(long)]
+    /// Test every isolation level that the database has, and print them side by side, with the isolation phenomena
+    #[arg(long, conflicts_with = "crashing")]
     all_levels: bool,
-    /// Instead of the other tests: put a load on a private server, kill it, cut its power or take its data or its log
-    /// from it at a random moment, recover, and look up every commit that a client was told of
+    /// Crash test instead of the other tests: under load, kill a private server, cut its power or remove its data or
+    /// its log at a random moment, recover, and look up every commit that was confirmed to a client
     #[arg(long, value_name = "HOW", group = "crashing")]
     crash: Option<CrashBy>,
-    /// The same with any server, which this program crashes: once it has ended, the server is down
+    /// Crash test of any server: this program crashes it; when it exits, the server must be down
     #[arg(long, value_name = "PROGRAM", group = "crashing", requires = "recover_with")]
     crash_with: Option<PathBuf>,
-    /// The program that recovers the server then: once it has ended, the server takes connections
+    /// Program that recovers the server afterwards; when it exits, the server must accept connections
     #[arg(long, value_name = "PROGRAM", requires = "crash_with")]
     recover_with: Option<PathBuf>,
-    /// How often to crash it
+    /// Number of crashes
     #[arg(
         long,
         value_name = "N",
@@ -55,17 +56,17 @@ pub(super) struct AcidArgs {
         value_parser = clap::value_parser!(u32).range(1..=10_000)
     )]
     times: u32,
-    /// With --crash power: the disk says that something is durable which is not, to see that the audit finds it
+    /// With --crash power: the disk falsely reports writes as durable, to verify that the audit detects it
     #[arg(long, requires = "crash")]
     lying_disk: bool,
-    /// With --crash media: the restore leaves out the last segment of the log, to see that the audit finds it
+    /// With --crash media: the restore omits the last segment of the log, to verify that the audit detects it
     #[arg(long, requires = "crash")]
     without_last_log: bool,
-    /// Sessions of the load before a crash
+    /// Number of sessions of the load before a crash
     #[arg(long, value_name = "N", requires = "crashing", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: Option<u32>,
-    /// Speak the named statements of a file instead of the workload's of the same names, to see whether isolation would
-    /// still hold
+    /// Replace statements of the workload by those of the same names in a file, to test whether isolation would still
+    /// hold
     #[arg(long, value_name = "FILE")]
     statements: Option<PathBuf>,
     #[command(flatten)]
@@ -83,11 +84,11 @@ pub(super) struct AcidArgs {
 /// How a server is crashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum CrashBy {
-    /// All of its processes are killed with SIGKILL
+    /// Kill all of its processes with SIGKILL
     Kill,
-    /// The same, and its disk loses what was not synced, in turn: all of it, some pages, parts of pages (Linux)
+    /// The same, and its disk loses unsynced writes, in turn: all of them, some pages, parts of pages (Linux)
     Power,
-    /// The same, and the directory of its data or of its log is lost, in turn, and restored (PostgreSQL)
+    /// The same, and the directory of its data or of its log is removed, in turn, and restored (PostgreSQL)
     Media,
 }
 
@@ -101,7 +102,7 @@ impl CrashBy {
     }
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
     let AcidArgs {
         workload,
@@ -129,6 +130,12 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
     sessions.add_to(&mut plan);
     seed.add_to(&mut plan);
     timeout.add_to(&mut plan);
+    if lying_disk && crash != Some(CrashBy::Power) {
+        return Err(Error::Usage("--lying-disk is for --crash power".to_owned()));
+    }
+    if without_last_log && crash != Some(CrashBy::Media) {
+        return Err(Error::Usage("--without-last-log is for --crash media".to_owned()));
+    }
     if dry_run {
         let path = |path: &Path| format!("{:?}", path.display().to_string());
         let more = typed(&[
@@ -147,12 +154,6 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
     let mut tests = AcidTests::new(plan);
     if let Some(out) = out {
         tests = tests.out(out);
-    }
-    if lying_disk && crash != Some(CrashBy::Power) {
-        return Err(Error::Usage("--lying-disk is for --crash power".to_owned()));
-    }
-    if without_last_log && crash != Some(CrashBy::Media) {
-        return Err(Error::Usage("--without-last-log is for --crash media".to_owned()));
     }
     if let Some(by) = crash {
         tests = tests.crashes(times);
@@ -176,15 +177,21 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
     let interrupt = Interrupt::listen()?;
     let mut console = Console::default();
     let tests = tests.stop(interrupt.stop.clone()).on_event(|event| {
-        interrupt.event(event);
+        // From here on the tests stop by themselves, and keep their results so far.
+        if matches!(event, Event::Step(Step::CheckBegan { after: false })) {
+            interrupt.running(true);
+        }
         console.event(event);
     });
-    let tests = tests.on_test(told).on_phenomenon(came).on_crash(crashed);
+    let tests = tests.on_test(print_test).on_phenomenon(print_phenomenon).on_crash(print_crash);
     let Some(outcome) = tests.start()? else { return Ok(Ended::Interrupted) };
     if json {
         answer!("{}", serde_json::json!(outcome.acid));
     } else {
         say::report(text(&outcome.acid).trim_end());
+    }
+    if let Some(error) = outcome.ended_by {
+        return Err(error);
     }
     let ended = if outcome.acid.failed() {
         Ended::Failed
@@ -196,21 +203,21 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
     outcome.report.map(|_| ended)
 }
 
-/// A line for each test.
-fn told(isolation: &str, test: &TestResult) {
+/// Prints a line for a test.
+fn print_test(isolation: &str, test: &TestResult) {
     let by = test.by.as_ref().map(|by| format!(" by {}", by.name())).unwrap_or_default();
     let form = if test.form.is_empty() { String::new() } else { format!(" {}", test.form) };
     tell!("acid: {isolation}: {}{form}: {}{by}", test.id, test.state.name());
 }
 
-/// A line for each phenomenon.
-fn came(isolation: &str, one: &Phenomenon) {
+/// Prints a line for a phenomenon.
+fn print_phenomenon(isolation: &str, one: &Phenomenon) {
     let by = one.by.as_ref().map(|by| format!(" by {}", by.name())).unwrap_or_default();
     tell!("acid: {isolation}: {} {}: {}{by}", one.id, one.name, one.outcome.name());
 }
 
-/// A line for each crash.
-fn crashed(crash: &Crash) {
+/// Prints a line for a crash.
+fn print_crash(crash: &Crash) {
     let Crash { after_s, committed, lost, risen, recovered_s, .. } = crash;
     let how = match (&crash.power, &crash.media) {
         (Some(power), _) => format!("power cut ({})", power.loss),
@@ -219,7 +226,7 @@ fn crashed(crash: &Crash) {
         (None, None) => "killed".to_owned(),
     };
     if !crash.unusable().is_empty() {
-        tell!("acid: {how} after {after_s:.1} s: the database cannot be used any more: {}", crash.unusable());
+        tell!("acid: {how} after {after_s:.1} s: the database is unusable: {}", crash.unusable());
         return;
     }
     tell!(

@@ -1,7 +1,7 @@
-//! Options that several commands have, in groups. What is typed becomes a plan; what is not typed is left open in it.
-//! The defaults in their help are added by `help.rs`.
+//! Options that several commands share, in groups. Given options become a plan; missing ones stay unset in it.
+//! `help.rs` adds their defaults to the help.
 //!
-//! The heading of a group stays in force for what comes after it, so that a command's own options come before groups.
+//! The heading of a group also applies to all later options, so a command's own options come before groups.
 
 use clap::Args;
 use jiff::Timestamp;
@@ -14,9 +14,9 @@ use crate::result::format::Label;
 use crate::result::{Arrivals, Isolation, ReadOnlyOn, Via};
 use crate::url::DatabaseUrl;
 
-/// What the record of a run is called.
+/// Name and tags of a record.
 #[derive(Debug, Args)]
-pub(super) struct Labelling {
+pub(super) struct LabelArgs {
     /// A name for the record, by which other commands find it
     #[arg(long, value_name = "NAME", value_parser = parse_label)]
     pub(super) name: Option<String>,
@@ -25,14 +25,14 @@ pub(super) struct Labelling {
     pub(super) tag: Vec<String>,
 }
 
-impl Labelling {
-    /// As the record keeps it.
+impl LabelArgs {
+    /// The label in the record.
     pub(super) fn label(&self) -> Label {
         Label { name: self.name.clone().unwrap_or_default(), tags: self.tag.clone() }
     }
 }
 
-/// Names stand in lists and are typed again, so that they are short and of one line; a path is no name.
+/// Names appear in lists and are typed by users, so they are short and on one line; a path is not a name.
 pub(super) fn parse_label(text: &str) -> Result<String, String> {
     let strange = |letter: char| letter.is_control() || letter.is_whitespace() || letter == '/';
     if text.is_empty() || text.chars().count() > 64 || text.contains(strange) || text.starts_with(['.', '-']) {
@@ -41,7 +41,7 @@ pub(super) fn parse_label(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Which database.
+/// The database.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Database")]
 pub(super) struct Database {
@@ -49,12 +49,12 @@ pub(super) struct Database {
     /// simulated:service=5ms, or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     pub(super) db: Option<DatabaseUrl>,
-    /// A setting of a private server, such as shared_buffers=4GB; may be given several times
+    /// Setting of a private server, such as shared_buffers=4GB; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub(super) set: Vec<(String, String)>,
 }
 
-/// How many warehouses or branches.
+/// Number of warehouses or branches.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Population")]
 pub(super) struct Scale {
@@ -64,17 +64,17 @@ pub(super) struct Scale {
     pub(super) scale: Option<u32>,
 }
 
-/// Which profile.
+/// The profile.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Population")]
 pub(super) struct Profile {
-    /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a
-    /// checkpoint every 20 minutes); of debitcredit gray, tpc-b or tpc-a
+    /// The workload's profile. tpcc: standard, or virtuoso (two clients per warehouse, no think time, one hour, a
+    /// checkpoint every 20 minutes). debitcredit: gray, tpc-b or tpc-a
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 }
 
-/// How rows are loaded.
+/// Options of a load.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Population")]
 pub(super) struct Loading {
@@ -90,7 +90,7 @@ pub(super) struct Loading {
     date: Option<Timestamp>,
 }
 
-/// From what random numbers are drawn.
+/// The seed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Population")]
 pub(super) struct Seed {
@@ -99,7 +99,7 @@ pub(super) struct Seed {
     seed: Option<u64>,
 }
 
-/// How long to wait.
+/// Time limit.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checks and limits")]
 pub(super) struct Timeout {
@@ -117,20 +117,20 @@ pub(super) struct Pacing {
     pub(super) pace: Option<Pace>,
 }
 
-/// The load, and how long it lasts.
+/// The load and its duration.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(super) struct Offered {
-    /// The mix: cards of each transaction type in a terminal's deck, such as new_order=10,payment=10,delivery=1; types
-    /// that are not named do not occur
+    /// Transaction mix: number of cards of each transaction type in a terminal's deck, such as
+    /// new_order=10,payment=10,delivery=1; types that are not named do not occur
     #[arg(long, value_name = "TYPE=CARDS,…")]
     mix: Option<Mix>,
     /// Database sessions. Without think time, each one sends its next transaction at once; with think time, they serve
     /// the queue of all terminals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     pub(super) clients: Option<u32>,
-    /// Each client keeps to warehouses, or branches, of its own where there are enough of them, instead of any; with
-    /// think time, terminals do anyway
+    /// Each client uses only its own warehouses, or branches, if there are enough of them; with think time, terminals
+    /// always do
     #[arg(long, hide_short_help = true)]
     at_home: bool,
     /// Driver threads
@@ -144,25 +144,24 @@ pub(super) struct Offered {
     /// Length of the measurement interval, such as 60s or 2h
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     pub(super) duration: Option<u32>,
-    /// Warm the caches before the run: read all tables (scan), or random rows until the hit rate stays the same
-    /// (random)
+    /// Warm the caches before the run: read all tables (scan), or random rows until the caches are warm (random)
     #[arg(long)]
     warm: Option<Warm>,
-    /// Begin with empty caches, before any warm-up: restart a private server and drop its files from the system's page
+    /// Start with empty caches, before any warm-up: restart a private server and drop its files from the system's page
     /// cache
     #[arg(long, hide_short_help = true)]
     cold: bool,
 }
 
-/// A load at a rate of its own.
+/// An open loop.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(super) struct AtRate {
-    /// Transactions a second that are sent whether or not the database keeps up, such as 2000, over a pool of --clients
-    /// sessions; response times count from the moment at which each was due. Without think time only
+    /// Open loop: send this many transactions a second, such as 2000, whether or not the database keeps up, over a pool
+    /// of --clients sessions; response times start when each transaction was due. Without think time only
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     rate: Option<Rate>,
-    /// With --rate: whether transactions come at random times (poisson) or at equal distances (constant)
+    /// With --rate: send transactions at random times (poisson) or at equal intervals (constant)
     #[arg(long, hide_short_help = true)]
     arrivals: Option<Arrivals>,
 }
@@ -171,20 +170,19 @@ pub(super) struct AtRate {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(super) struct Steady {
-    /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m;
-    /// without think time only
+    /// Before the ramp-up, run the same load until throughput and hit rate are steady, but no longer than this, such as
+    /// 5m; without think time only
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     steady: Option<u32>,
 }
 
-/// What goes wrong on a timetable.
+/// Planned faults.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Faults")]
 pub(super) struct Faults {
-    /// Something that goes wrong at a time of the measurement interval, such as '60s: kill'; may be given several
-    /// times. DO is kill, restart, stop for 5s (private servers), kill primary, kill standby
-    /// (postgres:local?standbys=2), kill node 2 (mysql:local?nodes=3), delay 5ms for 30s, bandwidth 1MB for 10s,
-    /// partition for 20s, or script PATH
+    /// Inject a fault at a time in the measurement interval, such as '60s: kill'; may be given several times. DO is
+    /// kill, restart, stop for 5s (private servers), kill primary, kill standby (postgres:local?standbys=2), kill node
+    /// 2 (mysql:local?nodes=3), delay 5ms for 30s, bandwidth 1MB for 10s, partition for 20s, or script PATH
     #[arg(long = "fault", value_name = "AT: DO", hide_short_help = true)]
     pub(super) fault: Vec<Fault>,
 }
@@ -203,58 +201,61 @@ pub(super) struct Stages {
     stage_duration: Option<u32>,
 }
 
-/// How sessions speak.
+/// Options of sessions.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sessions")]
 pub(super) struct Sessions {
     /// Send transactions as stored procedure calls or as statements
     #[arg(long)]
     via: Option<Via>,
-    /// Isolation level of the sessions, where the engine has a choice
+    /// Isolation level of the sessions, if the engine supports several
     #[arg(long, hide_short_help = true)]
     isolation: Option<Isolation>,
-    /// Send transactions that change nothing (Order-Status, Stock-Level) to standbys, over a second connection of each
-    /// session; PostgreSQL with several hosts
+    /// Send read-only transactions (Order-Status, Stock-Level) to standbys, over a second connection of each session;
+    /// PostgreSQL with several hosts
     #[arg(long, value_name = "WHERE", hide_short_help = true)]
     read_only_on: Option<ReadOnlyOn>,
+    /// Maximum connection attempts a second over all sessions, at the start of the run and after an outage
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
+    connect_rate: Option<u32>,
 }
 
-/// What is checked, and what is waited for.
+/// Checks and time limits.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checks and limits")]
 pub(super) struct Checks {
     /// When to check the consistency conditions
     #[arg(long)]
     check: Option<Check>,
-    /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001
+    /// Share of each transaction type that may fail without exit code 1, such as 0.1% or 0.001
     #[arg(long, value_name = "SHARE", hide_short_help = true)]
     allow_errors: Option<Share>,
-    /// Keep what transactions read and wrote of this share of keys, such as 10%, and look for lost updates, dirty and
-    /// stale reads and cycles in it afterwards
+    /// Record what transactions read and wrote for this share of keys, such as 10%, and check it for lost updates,
+    /// dirty and stale reads and cycles afterwards
     #[arg(long, value_name = "SHARE", hide_short_help = true)]
     history: Option<Share>,
-    /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
+    /// How long to wait for transactions in progress after the end of the interval, and for any other response of the
     /// database
     #[arg(long, value_name = "TIME", value_parser = parse_interval, hide_short_help = true)]
     timeout: Option<u32>,
-    /// If the database is away when the run ends, wait this long for it before the report is written without its count,
-    /// such as 10m
+    /// If the database is unreachable when the run ends, wait this long for it, such as 10m, before the report is
+    /// written without its count
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     reconnect_for: Option<u32>,
-    /// After the interval, kill the private server with SIGKILL and measure how long it takes to recover; count and
-    /// check then show whether anything was lost
+    /// After the interval, kill the private server with SIGKILL and measure how long it takes to recover; the count and
+    /// the checks then show whether anything was lost
     #[arg(long, hide_short_help = true)]
     measure_recovery: bool,
 }
 
-/// What the database is asked to do beside its transactions.
+/// Maintenance requests.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Maintenance")]
 pub(super) struct Maintenance {
-    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m
+    /// Request a checkpoint before the interval, at its start, and then periodically, such as every 20m
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     checkpoint: Option<u32>,
-    /// Request a vacuum of all tables at this period in the interval
+    /// Request a vacuum of all tables periodically in the interval
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     vacuum: Option<u32>,
     /// Maximum number of vacuums in a run
@@ -262,9 +263,9 @@ pub(super) struct Maintenance {
     vacuums: Option<u32>,
 }
 
-/// A group of options that says something of a plan.
+/// A group of options that sets fields of a plan.
 pub(super) trait Group {
-    /// Adds what was typed to a plan that says nothing of it yet.
+    /// Sets the given options in a plan.
     fn add_to(self, plan: &mut Plan);
 }
 
@@ -292,14 +293,14 @@ group! {
     Steady { steady }
     Faults { fault }
     Stages { stages, stage_duration }
-    Sessions { via, isolation, read_only_on }
+    Sessions { via, isolation, read_only_on, connect_rate }
     Checks { check, allow_errors, history, timeout, reconnect_for, measure_recovery }
     Maintenance { checkpoint, vacuum, vacuums }
 }
 
-/// What every run takes, however its load is chosen.
+/// Options of all runs.
 #[derive(Debug, Args)]
-pub(super) struct OfEveryRun {
+pub(super) struct CommonRunArgs {
     #[command(flatten)]
     pub(super) database: Database,
     #[command(flatten)]
@@ -316,7 +317,7 @@ pub(super) struct OfEveryRun {
     seed: Seed,
 }
 
-impl Group for OfEveryRun {
+impl Group for CommonRunArgs {
     fn add_to(self, plan: &mut Plan) {
         self.database.add_to(plan);
         self.profile.add_to(plan);

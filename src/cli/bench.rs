@@ -1,4 +1,4 @@
-//! `graymark bench`: the main job whole, on the embedded default when no database is named.
+//! `graymark bench`: load, check, run and report; by default on an embedded SQLite database.
 
 use super::args::Group;
 use super::run::{Kind, execute};
@@ -8,7 +8,7 @@ use crate::plan::{Defaults, Plan};
 use crate::report::first;
 use crate::run::Run;
 
-/// The command.
+/// Runs the command.
 pub(super) fn bench(args: BenchArgs) -> Result<Ended, Error> {
     let mut plan = Plan::default();
     args.loading.add_to(&mut plan);

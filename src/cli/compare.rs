@@ -26,27 +26,27 @@ use crate::visible::visible;
         before-3 --with after-1 after-2 after-3"
 )]
 pub(super) struct CompareArgs {
-    /// The records A and B; with --with, all of A. A directory of records stands for all of them
+    /// The records A and B; with --with, all records of A. A directory of records means all records in it
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
     /// The records of B
     #[arg(long = "with", value_name = "RECORD", num_args = 1..)]
     with: Vec<PathBuf>,
-    /// Pass (exit code 0) only if a slowdown by so much is excluded, fail (1) if one is shown, else exit with 5 and say
-    /// how much more has to be measured
+    /// Pass (exit code 0) only if a slowdown of this size is excluded, fail (1) if one is shown, otherwise exit with 5
+    /// and print how much more measurement is needed
     #[arg(long, value_name = "PERCENT", value_parser = parse_slowdown, conflicts_with = "fail_if_slower")]
     max_slowdown: Option<f64>,
     #[command(flatten)]
     outputs: GateOutputs,
-    /// Exit with 1 if B is slower than A by so much, and the difference is beyond the errors of measurement; also if
+    /// Exit with 1 if B is slower than A by at least this, and the difference exceeds the measurement error; also if
     /// they are not ranked
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     fail_if_slower: Option<f64>,
-    /// Call one faster although they differ in durability: a commit that does not wait for the disk is faster, and may
+    /// Rank the sides although they differ in durability: a commit that does not wait for the disk is faster, but may
     /// be lost
     #[arg(long)]
     across_durability: bool,
-    /// How the comparison is written on standard output: json is as --json
+    /// Output format on standard output: json is the same as --json
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Print one JSON object on standard output
@@ -54,61 +54,61 @@ pub(super) struct CompareArgs {
     json: bool,
 }
 
-/// How a comparison is written.
+/// Output format of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people: sentences and aligned columns
+    /// Sentences and aligned columns
     Text,
-    /// One table: what differs, then what was measured
+    /// One table: the differences, then the measured values
     Markdown,
     /// The same rows, separated by commas
     Csv,
-    /// The same as a tabular
+    /// The same as a LaTeX tabular
     Latex,
     /// All figures as one object
     Json,
 }
 
-/// What a gate writes beside its answer, and what it overlooks.
+/// Output files of a gate, and checks to skip.
 #[derive(Debug, Args)]
 pub(super) struct GateOutputs {
-    /// Write the decision as JUnit XML, for systems that run tests
+    /// Write the decision as JUnit XML, for CI systems
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Write the decision and the figures as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Decide although workload, profile, mix, scale, pace or durability differ, or the baseline failed or did not end
+    /// Decide even if workload, profile, mix, scale, pace or durability differ, or the baseline failed or is incomplete
     #[arg(long)]
     pub(super) anyway: bool,
 }
 
 impl GateOutputs {
-    /// Refuses a baseline that is itself no good: whoever is not slower than a failing run has shown nothing.
+    /// Refuses a baseline that failed: not being slower than a failed run means nothing.
     pub(super) fn sound(&self, baseline: &[Record]) -> Result<(), Error> {
         let troubles = gate::troubles(baseline);
         if troubles.is_empty() || self.anyway {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "nothing can be measured by this baseline: {}; name another, or decide with --anyway",
+            "the baseline cannot be used: {}; give another, or decide with --anyway",
             troubles.join("; ")
         )))
     }
 
-    /// Refuses sets that are no measurement of the same thing.
+    /// Refuses sets that are not comparable.
     pub(super) fn comparable(&self, a: &[Record], b: &[Record]) -> Result<(), Error> {
         let unlike = comparable::unlike(a, b);
         if unlike.is_empty() || self.anyway {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "they differ in {}, so that neither passes nor fails: make them alike, or decide with --anyway",
+            "the runs are not comparable, they differ in {}: use the same settings, or decide with --anyway",
             unlike.join("; ")
         )))
     }
 
-    /// Writes the files that were asked for.
+    /// Writes the requested files.
     pub(super) fn write(&self, gate: &Gate, comparison: &Comparison) -> Result<(), Error> {
         let files =
             [(&self.junit, report::gate::junit(gate)), (&self.markdown, report::gate::markdown(gate, comparison))];
@@ -121,7 +121,7 @@ impl GateOutputs {
     }
 }
 
-/// As a gate ends.
+/// The outcome of the command for a decision.
 pub(super) fn decided(gate: &Gate) -> Ended {
     match gate.decision {
         Decision::Passed => Ended::Held,
@@ -130,7 +130,7 @@ pub(super) fn decided(gate: &Gate) -> Ended {
     }
 }
 
-/// A slowdown that can be excluded: more than none, less than all.
+/// Parses a slowdown: more than 0 %, less than 100 %.
 pub(super) fn parse_slowdown(text: &str) -> Result<f64, String> {
     parse_percent(text).ok().filter(|percent| *percent > 0.0).ok_or_else(|| {
         "give a percentage above 0 and below 100, such as 5%: no measurement excludes that a program is slower by \
@@ -146,7 +146,7 @@ fn parse_percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "give a percentage from 0 to 100, such as 5%".to_owned())
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     let (a, b) = match (&args.records[..], &args.with[..]) {
         ([a, b], []) => (open(std::slice::from_ref(a))?, open(std::slice::from_ref(b))?),
@@ -163,7 +163,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
         args.outputs.sound(&a)?;
         args.outputs.comparable(&a, &b)?;
     } else if args.outputs.junit.is_some() || args.outputs.markdown.is_some() || args.outputs.anyway {
-        return Err(Error::Usage("--junit, --markdown and --anyway go with --max-slowdown".to_owned()));
+        return Err(Error::Usage("--junit, --markdown and --anyway need --max-slowdown".to_owned()));
     }
     let comparison = compare::compare(&a, &b, across).map_err(Error::Usage)?;
     let gate = args
@@ -191,20 +191,20 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     if let Some(gate) = &gate {
         args.outputs.write(gate, &comparison)?;
         if form.is_some() {
-            // A table is read by a program: what was decided is for people.
+            // The table on standard output is for programs; the decision goes to standard error.
             tell!("graymark: {}", gate.sentence);
         } else if !json {
             show_gate(gate);
         }
         return Ok(decided(gate));
     }
-    // What could not be ranked has not passed.
+    // Sets that were not ranked have not passed.
     let failed =
         args.fail_if_slower.is_some_and(|percent| comparison.not_ranked.is_some() || comparison.slower_by(percent));
     Ok(if failed { Ended::Failed } else { Ended::Held })
 }
 
-/// Records, and all records in directories that hold some.
+/// Opens records, and all records in directories of records.
 pub(super) fn open(names: &[PathBuf]) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     for path in records::all(names)? {
@@ -220,16 +220,16 @@ pub(super) fn open(names: &[PathBuf]) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
-/// The decision, in red if it is none to be glad of.
+/// Prints the decision, in red unless it passed.
 pub(super) fn show_gate(gate: &Gate) {
     let alarm = if gate.decision == Decision::Passed { "" } else { ALARM };
     say::report(&format!("\n{alarm}{}", gate.sentence));
 }
 
 pub(super) fn show(comparison: &Comparison) {
-    let (differ, others) = comparison.warnings.split_at(comparison.differs.len());
-    for warning in differ {
-        tell!("graymark: warning: {warning}");
+    let differences = beside::differences(comparison);
+    if !differences.is_empty() {
+        answer!("{differences}");
     }
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", told(side));
@@ -239,14 +239,16 @@ pub(super) fn show(comparison: &Comparison) {
     }
     answer!("");
     answer!("{}", comparison.sentence());
-    let size = comparison.throughput.effect_size;
-    answer!("Effect size: {size:+.2} standard deviations of a second's throughput.");
+    if comparison.is_ranked() {
+        let size = comparison.throughput.effect_size;
+        answer!("Effect size: {size:+.2} standard deviations of a second's throughput.");
+    }
     answer!("");
     answer!("{:24} {:>10} {:>10} {:>9}", "response times, ms", "A", "B", "change");
     for (transaction, responses) in &comparison.responses {
         let [Some(a), Some(b)] = responses else { continue };
         for (name, a, b) in [("p50", a.p50, b.p50), ("p90", a.p90, b.p90), ("p99", a.p99, b.p99)] {
-            let change = beside::change(a, b);
+            let change = beside::change(comparison, a, b);
             answer!("{:24} {:>10} {:>10} {change:>9}", format!("{transaction} {name}"), significant(a), significant(b));
         }
     }
@@ -255,19 +257,21 @@ pub(super) fn show(comparison: &Comparison) {
         answer!("{:24} {:>16} {:>16} {:>9}", "a transaction", "A", "B", "change");
     }
     for Figure { what, a, b } in &comparison.figures {
-        let change = a.zip(*b).map_or("-".to_owned(), |(a, b)| beside::change(a.mean, b.mean));
+        let change = a.zip(*b).map_or("-".to_owned(), |(a, b)| beside::change(comparison, a.mean, b.mean));
         answer!("{what:24} {:>16} {:>16} {change:>9}", beside::told(*a), beside::told(*b));
     }
-    comparison.waterfall.iter().for_each(show_waterfalls);
-    for warning in others {
+    comparison.waterfall.iter().for_each(|found| show_waterfalls(found, comparison.is_ranked()));
+    // The first warnings repeat the differences.
+    for warning in comparison.warnings.iter().skip(comparison.differs.len()) {
         tell!("graymark: warning: {warning}");
     }
 }
 
-/// Where the time goes on both sides.
-fn show_waterfalls(found: &Waterfalls) {
+/// Prints the breakdown of the mean response time of both sides, and what changed if they are ranked.
+fn show_waterfalls(found: &Waterfalls, ranked: bool) {
     let row = |name: &str, a: f64, b: f64, note: &str| {
-        let line = format!("{name:24} {:>10} {:>10} {:>+9.0}  {note}", significant(a), significant(b), b - a);
+        let change = if ranked { format!("{:+.0}", b - a) } else { "-".to_owned() };
+        let line = format!("{name:24} {:>10} {:>10} {change:>9}  {note}", significant(a), significant(b));
         answer!("{}", line.trim_end());
     };
     answer!("");
@@ -277,8 +281,10 @@ fn show_waterfalls(found: &Waterfalls) {
         row(part.words, part.a_us, part.b_us, &error);
     }
     row("response time", found.a_us, found.b_us, "");
-    answer!("");
-    answer!("{}", found.sentence);
+    if ranked {
+        answer!("");
+        answer!("{}", found.sentence);
+    }
 }
 
 fn told(side: &Side) -> String {

@@ -1,4 +1,4 @@
-//! `graymark completions`: what a shell completes, from the definitions of the command line.
+//! `graymark completions`: shell completions, generated from the command line definitions.
 
 use clap::{Args, ValueEnum};
 use clap_complete::aot;
@@ -19,7 +19,7 @@ enum Shell {
     Fish,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn completions(args: &CompletionsArgs) -> Result<Ended, Error> {
     let shell = match args.shell {
         Shell::Bash => aot::Shell::Bash,

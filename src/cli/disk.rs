@@ -1,5 +1,5 @@
-//! The process that serves a disk whose power can be cut, which `graymark acid --crash power` starts: no command for
-//! people, and in no help.
+//! The process that serves the disk with simulated power cuts, started by `graymark acid --crash power`: an internal
+//! command, not in the help.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,15 +8,15 @@ use std::process::ExitCode;
 use crate::engine::Error;
 use crate::powercut::{COMMAND, DiskOptions, serve};
 
-/// The disk that is served by this very program.
+/// Options of the disk, served by this program.
 pub(super) fn wanted(lies: bool) -> Result<DiskOptions, Error> {
     let program = std::env::current_exe();
     let program = program.map_err(|error| Error::Usage(format!("cannot find the program graymark: {error}")))?;
     Ok(DiskOptions { program, lies })
 }
 
-/// Serves a disk if these arguments ask for it: `serve-disk FILE DIRECTORY [--lies]`. What went wrong it has told the
-/// one who started it.
+/// Serves a disk if the arguments are `serve-disk FILE DIRECTORY [--lies]`. Errors are reported to the
+/// parent process.
 pub(super) fn served(arguments: &[OsString]) -> Option<ExitCode> {
     let [_, command, backing, at, rest @ ..] = arguments else { return None };
     if command != COMMAND {

@@ -1,4 +1,4 @@
-//! `graymark doctor`: tries everything that Graymark needs on a server.
+//! `graymark doctor`: tests whether a server supports everything that Graymark needs.
 
 use clap::Args;
 
@@ -17,19 +17,19 @@ pub(super) struct DoctorArgs {
     /// The server: postgres://USER@HOST/DB, mysql://USER@HOST/DB, or a private one: postgres:local, mysql:local
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     db: Option<DatabaseUrl>,
-    /// Print what was found as one JSON object on standard output
+    /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     timeout: Timeout,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn doctor(args: DoctorArgs) -> Result<Ended, Error> {
     let mut plan = Plan { db: args.db, ..Plan::default() };
     args.timeout.add_to(&mut plan);
     let interrupt = Interrupt::listen()?;
-    // It removes what it made before it ends.
+    // On a stop, it removes its schemas before it ends.
     interrupt.running(true);
     let told = |id: &str, state: ProbeState| {
         let state = if state == ProbeState::Works { "works" } else { "missing" };

@@ -6,23 +6,25 @@ use super::{DropArgs, Ended};
 use crate::engine::Error;
 use crate::run::{Dropped, Task};
 
-/// The command.
+/// Runs the command.
 pub(super) fn drop_tables(args: DropArgs) -> Result<Ended, Error> {
     if args.dry_run {
         return args.target.show("drop", args.workload, &[]);
     }
     let interrupt = Interrupt::listen()?;
-    let mut console = Console::default();
+    let mut console = Console::starting();
     let plan = args.target.plan(args.workload);
     let task = Task::new(plan).stop(interrupt.stop.clone()).on_event(|event| console.event(event));
-    let Some(Dropped { engine, tables }) = task.drop_tables()? else {
-        tell!("drop: stopped; start the same command again");
+    let dropped = task.drop_tables();
+    console.rest();
+    let Some(Dropped { engine, tables }) = dropped? else {
+        tell!("drop: stopped; run the same command again to continue");
         return Ok(Ended::Interrupted);
     };
     let (name, url) = (args.workload.about().name, engine.url);
     match tables {
-        true => tell!("drop: the {name} tables are gone from {url}"),
-        false => tell!("drop: {url} holds no {name} tables"),
+        true => tell!("drop: removed the {name} tables from {url}"),
+        false => tell!("drop: {url} has no {name} tables"),
     }
     Ok(Ended::Held)
 }

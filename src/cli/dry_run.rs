@@ -1,21 +1,21 @@
-//! `--dry-run`: what a command would do, and nothing else. The output is a plan file: what is decided is a key with its
-//! value, and what only the database or the moment decides stands in a comment.
+//! `--dry-run`: shows what a command would do. The output is a plan file: known values are keys, and
+//! values that depend on the database or the time are comments.
 
 use super::{Ended, help};
 use crate::engine::Error;
 use crate::plan::{Defaults, Plan};
 use crate::run::{known_profile, preview};
 
-/// The key of tables that stand at the end of a plan, one for each fault.
+/// The key of the tables at the end of a plan, one for each fault.
 const FAULT: &str = "fault";
 
 /// A command with `--dry-run`.
 pub(super) struct DryRun<'a> {
-    /// Where the command stands below `graymark`.
+    /// Path of the command below `graymark`.
     pub(super) path: &'a [&'a str],
-    /// What it takes where nothing is said.
+    /// Its defaults.
     pub(super) defaults: Defaults,
-    /// What was typed and does not belong into a plan, as lines.
+    /// Options that are not part of a plan, as lines.
     pub(super) more: String,
     /// Keys that the command varies.
     pub(super) varied: &'a [&'a str],
@@ -28,13 +28,13 @@ impl DryRun<'_> {
         self.show(plan)
     }
 
-    /// Prints what a command needs that makes no run.
+    /// Prints the plan of a command without runs.
     pub(super) fn show(self, plan: Plan) -> Result<Ended, Error> {
         answer!("{}", self.text(plan)?.trim_end());
         Ok(Ended::Held)
     }
 
-    /// The plan, and what else was typed.
+    /// The plan and all other given options.
     pub(super) fn text(&self, mut plan: Plan) -> Result<String, Error> {
         let workload = plan.workload.unwrap_or_default();
         let db = plan.db(workload);
@@ -69,13 +69,13 @@ impl DryRun<'_> {
     }
 }
 
-/// Lines of what was typed and does not belong into a plan, left out where nothing was.
+/// Lines for given options that are not part of a plan.
 pub(super) fn typed(all: &[(&str, Option<String>)]) -> String {
     let lines = all.iter().filter_map(|(name, value)| Some(format!("{name} = {}\n", value.as_ref()?)));
     lines.collect()
 }
 
-/// The same of a switch.
+/// The same for a switch.
 pub(super) fn switch(name: &str, on: bool) -> (&str, Option<String>) {
     (name, on.then(|| "true".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! `graymark duet`: two databases in quick alternation on one machine, and which is faster.
+//! `graymark duet`: compares two databases in quick alternation on one machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use jiff::Timestamp;
 
-use super::args::{Group, Labelling, Loading, Scale, Seed, Sessions};
+use super::args::{Group, LabelArgs, Loading, Scale, Seed, Sessions};
 use super::interrupt::Interrupt;
 use super::sweep::{Place, Series, load_database};
 use super::turns::with_parameters;
@@ -19,30 +19,33 @@ use crate::report;
 use crate::report::duet as told;
 use crate::report::format::{rate, seconds};
 use crate::result::duet::{Duet, DuetPair};
-use crate::result::format::{Status, file};
+use crate::result::format::{Label, Status, file};
 use crate::run::duet::{Duets, Player, Rhythm};
 use crate::run::random_seed;
 use crate::study::duet::failed;
 use crate::url::DatabaseUrl;
 
-/// The shortest slice in seconds: the first second of one does not count.
+/// Minimum length of a slice in seconds: its first second does not count.
 const SHORTEST: u32 = 2;
+
+/// Defaults, in seconds: a slice, all slices of both sides, and how long each side runs before them.
+pub(super) const SLICE: u32 = 5;
+pub(super) const DURATION: u32 = 5 * 60;
+pub(super) const RAMP_UP: u32 = 10;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Both servers are up, and the sessions of both stay open: one rests while the other works. What disturbs the machine \
-disturbs both slices of a pair, and \
-cancels out of their ratio. Private servers and SQLite files that are not there yet are loaded and removed again; with \
-the same URL twice both sides \
-work on copies of one database. Other databases have to be loaded alike with graymark load. docs/duet.md says what the \
-interval knows, and what not.
+Both servers are up, and the sessions of both stay open: one side is idle while the other runs. A disturbance of the \
+machine affects both slices of a pair and cancels out of their ratio. Private servers and SQLite files that do not \
+exist yet are loaded and removed afterwards; with the same URL twice both sides work on copies of one database. Other \
+databases must be loaded with the same options of graymark load. docs/duet.md explains what the interval includes.
 
 Examples:
   graymark duet postgres:local -w 10 --a shared_buffers=32MB --b shared_buffers=1GB
   graymark duet 'postgres:local?version=15' 'postgres:local?version=17' -w 10 --duration 10m
   graymark duet postgres://bench@127.0.0.1:5432/old postgres://bench@127.0.0.1:5433/new --clients 8")]
 pub(super) struct DuetArgs {
-    /// Side A: any database that --db of graymark run takes, but for its settings
+    /// Side A: any database URL that --db of graymark run accepts, without settings
     #[arg(value_name = "URL1")]
     first: DatabaseUrl,
     /// Side B [default: that of side A]
@@ -51,40 +54,40 @@ pub(super) struct DuetArgs {
     /// The workload
     #[arg(long, value_name = "WORKLOAD", default_value = "tpcc")]
     workload: WorkloadName,
-    /// A setting of side A: of the private server or, with SQLite, a parameter of its URL; may be given several times
+    /// Setting of side A: of the private server or, with SQLite, a parameter of its URL; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     a: Vec<(String, String)>,
-    /// A setting of side B
+    /// Setting of side B
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     b: Vec<(String, String)>,
     /// Sessions of each side
     #[arg(long, value_name = "N", default_value_t = Defaults::RUN.clients,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     clients: u32,
-    /// Length of a slice; the first second of each does not count
+    /// Length of a slice; the first second of each is not counted
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_interval)]
     slice: u32,
-    /// Time of all slices of both sides together
+    /// Total time of all slices of both sides
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_interval)]
     duration: u32,
-    /// For how long each side works before the first slice
+    /// How long each side runs before the first slice
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     ramp_up: u32,
-    /// Both work at the same time instead of in turns: they share the machine, and each is slower than alone
+    /// Run both sides at the same time instead of alternately: they share the machine, and each is slower than alone
     #[arg(long)]
     together: bool,
-    /// Call one faster although they differ in durability: a commit that does not wait for the disk is faster, and may
+    /// Rank the sides although they differ in durability: a commit that does not wait for the disk is faster, but may
     /// be lost
     #[arg(long)]
     across_durability: bool,
     /// Directory of the record [default: graymark-runs/TIME-duet-ENGINE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print what was found as one JSON object on standard output
+    /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    label: Labelling,
+    label: LabelArgs,
     #[command(flatten)]
     scale: Scale,
     #[command(flatten)]
@@ -95,34 +98,76 @@ pub(super) struct DuetArgs {
     seed: Seed,
 }
 
-/// The command.
+/// What a duet is about.
+pub(super) struct Request {
+    /// The command that was typed, for messages.
+    pub(super) command: &'static str,
+    pub(super) workload: WorkloadName,
+    pub(super) urls: [DatabaseUrl; 2],
+    /// What each side is set to.
+    pub(super) settings: [Vec<(String, String)>; 2],
+    /// The load, which both sides share.
+    pub(super) plan: Plan,
+    pub(super) slice: u32,
+    /// Total time of all slices, in seconds.
+    pub(super) duration: u32,
+    pub(super) ramp_up: u32,
+    pub(super) together: bool,
+    pub(super) across_durability: bool,
+    pub(super) out: Option<PathBuf>,
+    pub(super) label: Label,
+    pub(super) json: bool,
+}
+
+/// Runs the command.
 pub(super) fn duet(args: DuetArgs) -> Result<Ended, Error> {
-    let urls = [args.first.clone(), args.second.unwrap_or(args.first)];
-    urls.iter().try_for_each(DatabaseUrl::check)?;
-    let mut plan = Plan { workload: Some(args.workload), clients: Some(args.clients), ..Plan::default() };
+    let mut plan = Plan { clients: Some(args.clients), ..Plan::default() };
     args.scale.add_to(&mut plan);
     args.sessions.add_to(&mut plan);
     args.loading.add_to(&mut plan);
     args.seed.add_to(&mut plan);
+    let request = Request {
+        command: "duet",
+        workload: args.workload,
+        urls: [args.first.clone(), args.second.unwrap_or(args.first)],
+        settings: [args.a, args.b],
+        plan,
+        slice: args.slice,
+        duration: args.duration,
+        ramp_up: args.ramp_up,
+        together: args.together,
+        across_durability: args.across_durability,
+        out: args.out,
+        label: args.label.label(),
+        json: args.json,
+    };
+    request.urls.iter().try_for_each(DatabaseUrl::check)?;
+    alternate(request, Interrupt::listen)
+}
+
+/// Loads what is to be loaded, alternates, and prints the result. `listen` is called when everything else is known to
+/// be right.
+pub(super) fn alternate(request: Request, listen: impl FnOnce() -> Result<Interrupt, Error>) -> Result<Ended, Error> {
+    let Request { command, workload, urls, settings, slice, duration, ramp_up, together, .. } = request;
+    let mut plan = Plan { workload: Some(workload), ..request.plan };
     let seed = *plan.seed.get_or_insert_with(random_seed);
-    let rhythm = rhythm(args.slice, args.duration, args.ramp_up, args.together, seed)?;
-    let now = Timestamp::now();
-    let out = args.out.unwrap_or_else(|| default_record("duet", urls[0].scheme(), now));
-    let settings = [args.a, args.b];
+    let rhythm = rhythm(slice, duration, ramp_up, together, seed)?;
+    let out = request.out.unwrap_or_else(|| default_record(command, urls[0].scheme(), Timestamp::now()));
     let mut stage = Stage::find(&urls, &settings, &out)?;
-    let interrupt = Interrupt::listen()?;
-    let mut record = RecordWriter::create(&out, "duet", args.workload.about().name, &[])?;
-    record.label(&args.label.label())?;
+    let interrupt = listen()?;
+    let mut record = RecordWriter::create(&out, "duet", workload.about().name, &[])?;
+    record.label(&request.label)?;
     record.put_text(file::PLAN, &Plan { db: Some(urls[0].redacted()), ..plan.clone() }.to_toml()?)?;
     record.put_json(file::ENVIRONMENT, &environment::of_host(None))?;
-    // Ctrl-C is waited for: what was made is removed.
+    // After Ctrl-C, the created databases are removed.
     interrupt.running(true);
     let played = stage.prepare(&plan, &interrupt).and_then(|ready| {
-        let duet = Duets::new(stage.players(&plan, settings), rhythm).across_durability(args.across_durability);
-        let seconds = f64::from(args.duration + 2 * args.ramp_up);
+        let duet = Duets::new(stage.players(&plan, settings), rhythm).across_durability(request.across_durability);
+        let seconds = f64::from(duration + 2 * ramp_up);
         if ready {
-            tell!("duet: {} of slices of {} s begin", report::format::seconds(seconds), args.slice);
-            return duet.stop(interrupt.stop.clone()).start(&mut |pairs| tell_pair(pairs, rhythm.pairs));
+            tell!("{command}: {} of slices of {slice} s begin", report::format::seconds(seconds));
+            let known = &mut |pairs: &[DuetPair]| print_pair(command, pairs, rhythm.pairs);
+            return duet.stop(interrupt.stop.clone()).start(known);
         }
         Ok(None)
     });
@@ -137,17 +182,17 @@ pub(super) fn duet(args: DuetArgs) -> Result<Ended, Error> {
     record.put_json(file::DUET, &duet)?;
     record.finish(if duet.interrupted { Status::Partial } else { Status::Complete })?;
     report::write(&out)?;
-    Ok(answer(&duet, &out, args.json))
+    Ok(answer(command, &duet, &out, request.json))
 }
 
-/// Prints what was found.
-fn answer(duet: &Duet, out: &Path, json: bool) -> Ended {
+/// Prints the result.
+fn answer(command: &str, duet: &Duet, out: &Path, json: bool) -> Ended {
     if json {
         answer!("{}", serde_json::json!(duet));
     } else {
         say::report(told::text(duet).trim_end());
     }
-    tell!("duet: the record is in {}", out.display());
+    tell!("{command}: the record is in {}", out.display());
     match duet.interrupted {
         _ if failed(duet) => Ended::Failed,
         true => Ended::Interrupted,
@@ -158,7 +203,7 @@ fn answer(duet: &Duet, out: &Path, json: bool) -> Ended {
 fn rhythm(slice: u32, duration: u32, ramp_up: u32, together: bool, seed: u64) -> Result<Rhythm, Error> {
     let usage = |text: String| Err(Error::Usage(text));
     if slice < SHORTEST {
-        return usage(format!("--slice is {SHORTEST} s at least: the first second of a slice does not count"));
+        return usage(format!("--slice must be at least {SHORTEST} s: the first second of a slice does not count"));
     }
     let pairs = duration / if together { slice } else { 2 * slice };
     if pairs < 2 {
@@ -170,23 +215,24 @@ fn rhythm(slice: u32, duration: u32, ramp_up: u32, together: bool, seed: u64) ->
     Ok(Rhythm { slice, pairs, ramp_up, together, seed })
 }
 
-fn tell_pair(pairs: &[DuetPair], all: u32) {
+fn print_pair(command: &str, pairs: &[DuetPair], all: u32) {
     if let Some(pair) = pairs.last() {
-        tell!("duet: pair {} of {all}: A {} and B {} transactions a second", pairs.len(), rate(pair.a), rate(pair.b));
+        let (number, a, b) = (pairs.len(), rate(pair.a), rate(pair.b));
+        tell!("{command}: pair {number} of {all}: A {a} and B {b} transactions per second");
     }
 }
 
-/// Where both databases are, and what of them is Graymark's own.
+/// The places of both databases, and which of them Graymark created.
 struct Stage {
-    /// One database that both sides have a copy of; none if each side has its own.
+    /// The database that both sides copy; `None` if each side has its own.
     origin: Option<Place>,
     sides: [Place; 2],
-    /// Whether each side's database is made here, and removed again.
+    /// Whether each side's database is created here, and removed afterwards.
     own: [bool; 2],
 }
 
 impl Stage {
-    /// Finds a place for each side, and makes nothing yet.
+    /// Finds a place for each side, without creating anything.
     fn find(urls: &[DatabaseUrl; 2], settings: &[Vec<(String, String)>; 2], out: &Path) -> Result<Stage, Error> {
         let place = |url, below: PathBuf| Place::of(url, &Series::default(), None, &below);
         if urls[0].reveal() != urls[1].reveal() {
@@ -213,14 +259,14 @@ impl Stage {
             )),
             Place::Nowhere { .. } => Ok(Stage { origin: None, sides, own: [false; 2] }),
             origin if !origin.is_free() => Err(Error::Usage(format!(
-                "{} is there already: name a place for the database that is free, or two databases",
+                "{} already exists: give a new place for the database, or two databases",
                 origin.url()
             ))),
             origin => Ok(Stage { origin: Some(origin), sides, own: [true; 2] }),
         }
     }
 
-    /// Loads what is not there yet; false if someone asked to stop.
+    /// Loads missing databases; `false` if stopped.
     fn prepare(&mut self, plan: &Plan, interrupt: &Interrupt) -> Result<bool, Error> {
         let load = |place: &Place| {
             let scale = Some(plan.scale.unwrap_or(SCALE));
@@ -242,7 +288,7 @@ impl Stage {
         for side in &self.sides {
             origin.copy_to(side)?;
         }
-        // Both sides are copies, so that neither has the files as the load laid them out.
+        // Both sides are copies, so that neither has the file layout of the load.
         origin.remove().map(|()| true)
     }
 
@@ -263,14 +309,14 @@ impl Stage {
         [player(&self.sides[0], a), player(&self.sides[1], b)]
     }
 
-    /// Removes what was made.
+    /// Removes the created databases.
     fn remove(&self) -> Result<(), Error> {
         let own = self.sides.iter().zip(self.own).filter(|(_, own)| *own).map(|(side, _)| side);
         self.origin.iter().chain(own).try_for_each(Place::remove)
     }
 }
 
-/// Settings of servers that are not Graymark's are their owner's.
+/// Refuses settings for servers that Graymark does not start.
 fn refuse_settings(sides: &[Place; 2], settings: &[Vec<(String, String)>; 2]) -> Result<(), Error> {
     for (place, settings) in sides.iter().zip(settings) {
         if matches!(place, Place::Server { .. }) && !settings.is_empty() {
@@ -282,4 +328,23 @@ fn refuse_settings(sides: &[Place; 2], settings: &[Vec<(String, String)>; 2]) ->
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: DuetArgs,
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_ab() {
+        let args = Typed::parse_from(["duet", "sqlite:x.db"]).args;
+        assert_eq!((args.slice, args.duration, args.ramp_up), (SLICE, DURATION, RAMP_UP));
+    }
 }

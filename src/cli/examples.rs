@@ -1,8 +1,8 @@
-//! Examples at the end of `--help`: by command, those that need more than a line.
+//! Multi-line examples at the end of `--help`, by command.
 
 pub(super) const GRAYMARK: &str = "\
 Examples:
-  graymark bench                                   load, check, run, check and report, on an embedded database
+  graymark bench                                   load, check, run, check and report, with SQLite
   graymark bench --db postgres:local -w 4          the same on a private PostgreSQL that Graymark starts and stops
   graymark bench debitcredit -b 100                the same with DebitCredit instead of TPC-C
   graymark load tpcc --db postgres://me@host/db -w 100
@@ -43,10 +43,10 @@ Examples:
 pub(super) const REPORT: &str = "\
 Examples:
   graymark report                                      the newest record
-  graymark report before --full                        all of the record named before
+  graymark report before --full                        the full report of the record named before
   graymark report graymark-runs/20260131T120000Z-tpcc-sqlite
   graymark report --table graymark-runs/*
-  graymark report before after --html=both.html        a page of both, laid over each other";
+  graymark report before after --html=both.html        a page that overlays both";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:
@@ -56,10 +56,10 @@ Examples:
 
 pub(super) const WATCH: &str = "\
 Examples:
-  graymark watch                the newest run that goes on in graymark-runs
-  graymark watch nightly        the one of this name
+  graymark watch                the newest run in progress in graymark-runs
+  graymark watch nightly        the run with this name
 
-Keys: p pauses the picture, e shows errors, q quits.";
+Keys: p pauses the display, e shows errors, q quits.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -1,11 +1,11 @@
-//! With which exit code a command ends.
+//! Exit codes.
 
 use std::process::ExitCode;
 
 use super::{Ended, interrupt, say};
 use crate::engine::{Error, ErrorKind};
 
-/// Letters of an argument that a message repeats.
+/// Maximum length of an argument in a message.
 const MOST_SHOWN: usize = 200;
 
 const HELD: u8 = 0;
@@ -15,18 +15,18 @@ const DATABASE: u8 = 3;
 const OUTPUT: u8 = 4;
 const UNDECIDED: u8 = 5;
 
-/// All exit codes and what they say.
+/// All exit codes and their meaning.
 const CODES: [(u8, &str); 7] = [
-    (HELD, "done, and every check held"),
-    (FAILED, "transactions failed, or a check did"),
+    (HELD, "success, all checks passed"),
+    (FAILED, "transactions failed, or a check failed"),
     (USAGE, "bad usage"),
     (DATABASE, "the database cannot be reached or used"),
-    (OUTPUT, "the result could not be kept"),
-    (UNDECIDED, "a comparison could not be decided"),
+    (OUTPUT, "the result could not be written"),
+    (UNDECIDED, "the comparison is inconclusive"),
     (interrupt::EXIT_CODE, "interrupted"),
 ];
 
-/// All exit codes in a sentence, for help and documents.
+/// All exit codes in a sentence, for help and documentation.
 pub(super) fn codes() -> String {
     let codes = CODES.map(|(code, what)| format!("{code} {what}"));
     format!("Exit codes: {}.", codes.join("; "))
@@ -41,8 +41,8 @@ fn of(error: &Error) -> u8 {
     }
 }
 
-/// Tells why a command ended before its time, if it did, and gives its exit code. A result that nobody could be given
-/// is an error, whatever the result was.
+/// Prints the error of a command, if any, and returns its exit code. A result that could not be printed
+/// is an error in any case.
 pub(super) fn with(ended: Result<Ended, Error>) -> ExitCode {
     match ended.and_then(|ended| say::kept().map(|()| ended)) {
         Ok(Ended::Held) => ExitCode::from(HELD),
@@ -56,7 +56,7 @@ pub(super) fn with(ended: Result<Ended, Error>) -> ExitCode {
     }
 }
 
-/// A mistake on the command line, as one line.
+/// Prints a usage error on one line.
 pub(super) fn bad_usage(text: &str) -> ExitCode {
     let text = without_secrets(text);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -65,7 +65,7 @@ pub(super) fn bad_usage(text: &str) -> ExitCode {
         lines.take_while(|line| line.starts_with("  ")).map(str::trim).partition(|line| line.starts_with("tip:"));
     let named = named.join(", ");
     let separator = if named.is_empty() { "" } else { " " };
-    // The near option or value; clap's other tips are about passing it as a value all the same.
+    // The similar option or value; clap's other tips are about passing it as a value anyway.
     let near = tips
         .iter()
         .find(|tip| tip.contains("similar"))
@@ -74,7 +74,7 @@ pub(super) fn bad_usage(text: &str) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// A message about the command line, in which a URL in the wrong place may be repeated, or a value without end.
+/// Removes secrets from a message about the command line, which may contain a misplaced URL or a long value.
 fn without_secrets(text: &str) -> String {
     let mut text = text.to_owned();
     for argument in std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok()) {
@@ -89,7 +89,7 @@ fn without_secrets(text: &str) -> String {
     text
 }
 
-/// The beginning of a text that nobody reads to its end.
+/// Truncates a long text.
 fn shortened(text: &str) -> String {
     text.chars().take(MOST_SHOWN).chain(['…']).collect()
 }
@@ -103,7 +103,7 @@ mod tests {
     use crate::record;
 
     #[test]
-    fn an_error_of_a_record_says_what_failed_and_whose_matter_it_is() {
+    fn errors_of_records_have_the_right_exit_code() {
         let full = record::Error::Write { path: "x/series.csv".into(), source: io::ErrorKind::StorageFull.into() };
         let none = record::Error::NoRecord { directory: "x".into() };
         for (error, code, caused) in [(full, super::OUTPUT, true), (none, super::USAGE, false)] {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_tell_all_exit_codes() {
+    fn the_documentation_lists_all_exit_codes() {
         let codes = super::codes();
         for (name, text) in [
             ("README.md", include_str!("../../README.md")),

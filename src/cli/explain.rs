@@ -1,4 +1,4 @@
-//! `graymark explain`: what differed in the seconds of a dip or a latency peak from the median second.
+//! `graymark explain`: how the seconds of a dip or a latency peak differ from the median second.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,8 +16,8 @@ pub(super) struct ExplainArgs {
     /// A record: its directory, or its name [default: the newest in graymark-runs]
     #[arg(value_name = "RECORD")]
     record: Option<PathBuf>,
-    /// The second to look at, from the run's start, ramp-up included, such as 212s or 3m32s; without it, all dips and
-    /// the highest latency peaks
+    /// The second to explain, counted from the start of the run, including the ramp-up, such as 212s or 3m32s; without
+    /// it, all dips and the highest latency peaks
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     at: Option<Duration>,
     /// Print one JSON object on standard output
@@ -25,7 +25,7 @@ pub(super) struct ExplainArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn explain(args: &ExplainArgs) -> Result<Ended, Error> {
     let directory = match &args.record {
         Some(record) => records::find(record)?,
@@ -34,7 +34,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Ended, Error> {
     let record = Record::open(&directory)?;
     let Some(course) = Course::of(&record) else {
         let shown = directory.display();
-        return Err(Error::Usage(format!("{shown} has no measured second: its run did not come so far")));
+        return Err(Error::Usage(format!("{shown} has no measured second: its run ended too early")));
     };
     let moments = match args.at {
         Some(at) => vec![course.at(at.as_secs_f64()).map_err(Error::Usage)?],

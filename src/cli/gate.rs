@@ -1,4 +1,4 @@
-//! `graymark gate`: a baseline's plan is run again and again until a slowdown is excluded or shown.
+//! `graymark gate`: repeats a baseline's plan until a slowdown is excluded or shown.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,36 +9,35 @@ use jiff::Timestamp;
 use super::Ended;
 use super::compare::{GateOutputs, decided, open, parse_slowdown, show, show_gate};
 use super::interrupt::Interrupt;
-use super::run::{start, tell_alarms, tell_report};
-use crate::engine::Error;
+use super::run::{print_report_path, print_warnings, start};
+use crate::engine::{Error, registry};
 use crate::plan::{Plan, default_record, parse_interval};
 use crate::record::Record;
 use crate::report::format::seconds;
 use crate::result::format::file;
 use crate::run::Run;
+use crate::run::open::options;
 use crate::study::compare;
 use crate::study::compare::gate::{self, Decision, Gate, Longer};
 use crate::url::DatabaseUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The plan of the first baseline is run as it was executed there. After each run all seconds that were measured so far \
-are compared with the \
-baseline, and the gate ends as soon as it can say. Exit codes: 0 the slowdown is excluded; 1 it is shown, or a check \
-failed; 5 neither within the \
-time that it may take.
+The gate repeats the run of the first baseline. After each run it compares all measured seconds so far with the \
+baseline, and stops as soon as the result is clear. Exit codes: 0 the slowdown is excluded; 1 it is shown, or a check \
+failed; 5 inconclusive within the allowed time.
 
 Examples:
   graymark gate --baseline before --max-slowdown 5% --at-most 20m
   graymark gate --baseline baseline/* --db postgres://me@host/db --max-slowdown 5% --at-most 20m --junit gate.xml")]
 pub(super) struct GateArgs {
-    /// Records to compare with; a directory of records stands for all of them
+    /// Records to compare with; a directory of records means all records in it
     #[arg(long, value_name = "RECORD", num_args = 1.., required = true)]
     baseline: Vec<PathBuf>,
-    /// The slowdown of throughput that must not be
+    /// The slowdown of throughput to exclude
     #[arg(long, value_name = "PERCENT", value_parser = parse_slowdown)]
     max_slowdown: f64,
-    /// How long it may take in all, such as 20m
+    /// Maximum total time, such as 20m
     #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_interval)]
     at_most: u32,
     /// The database [default: the baseline's]
@@ -54,11 +53,15 @@ pub(super) struct GateArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn gate(args: &GateArgs) -> Result<Ended, Error> {
     let baseline = open(&args.baseline)?;
     args.outputs.sound(&baseline)?;
+    // What can be refused is refused before the first run.
+    compare::compare_pooled(&baseline, &baseline, true).map_err(Error::Usage)?;
     let plan = plan(&baseline, args.db.clone())?;
+    let workload = plan.workload.unwrap_or_default();
+    registry::check(options(workload, &plan))?;
     let length = u64::from(plan.longest_ramp_up()) + u64::from(plan.duration.unwrap_or_default());
     let looks = (u64::from(args.at_most) / length.max(1)).max(1);
     let looks = u32::try_from(looks).unwrap_or(u32::MAX);
@@ -74,8 +77,8 @@ pub(super) fn gate(args: &GateArgs) -> Result<Ended, Error> {
         let Some(outcome) = start(Run::bench(plan.clone()).out(&out), &interrupt)? else {
             return Ok(Ended::Interrupted);
         };
-        tell_alarms(&outcome);
-        tell_report(&outcome);
+        print_warnings(&outcome);
+        print_report_path(&outcome);
         interrupt.running(false);
         outcome.report?;
         if outcome.summary.interrupted {
@@ -85,7 +88,7 @@ pub(super) fn gate(args: &GateArgs) -> Result<Ended, Error> {
         args.outputs.comparable(&baseline, &runs)?;
         let comparison = compare::compare_pooled(&baseline, &runs, true).map_err(Error::Usage)?;
         let decision = Gate::of(&comparison, args.max_slowdown, looks, Longer::B).and_troubles(&gate::troubles(&runs));
-        // The next run takes as long as the longest so far did, with its load and its checks.
+        // Estimates the duration of the next run, with its load and its checks.
         let each = began.elapsed() / u32::try_from(runs.len()).unwrap_or(u32::MAX);
         let over = began.elapsed() + each > Duration::from_secs(args.at_most.into());
         if decision.decision == Decision::Inconclusive && !over {
@@ -110,16 +113,16 @@ fn plan(baseline: &[Record], db: Option<DatabaseUrl>) -> Result<Plan, Error> {
     let Some(first) = baseline.first() else {
         return Err(Error::Usage("name a record with --baseline".to_owned()));
     };
-    let plan = undisturbed(&first.directory.join(file::PLAN))?;
+    let plan = ensure_no_dependents(&first.directory.join(file::PLAN))?;
     Ok(Plan { db: db.or(plan.db), ..plan })
 }
 
 /// A plan without faults.
-fn undisturbed(file: &Path) -> Result<Plan, Error> {
+fn ensure_no_dependents(file: &Path) -> Result<Plan, Error> {
     let plan = Plan::read(file)?;
-    // Of a record that comes from elsewhere, a fault could also be a program to run here.
+    // In a record from elsewhere, a fault could also be a program to run here.
     if !plan.fault.is_empty() {
-        let why = "the baseline was disturbed by planned faults: name one that was not";
+        let why = "the baseline has planned faults: give one without";
         return Err(Error::Usage(why.to_owned()));
     }
     Ok(plan)
@@ -135,7 +138,7 @@ mod tests {
         let file = place.path().join(file::PLAN);
         let of = |text: &str| {
             std::fs::write(&file, text).unwrap();
-            undisturbed(&file)
+            ensure_no_dependents(&file)
         };
         assert!(of("clients = 2\n").is_ok());
         let refused = of("[[fault]]\nat = \"1s\"\ndo = \"script ./x.sh\"\n").unwrap_err();

@@ -1,4 +1,4 @@
-//! Ctrl-C: a run ends with a partial record; anything else ends at once, and can be started again. SIGTERM and SIGHUP
+//! Ctrl-C: a run ends with a partial record; other commands end at once, and can be restarted. SIGTERM and SIGHUP
 //! do the same.
 
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::run::open::runtime;
 /// The exit code of an interrupted command.
 pub(super) const EXIT_CODE: u8 = 130;
 
-/// How long work that cannot be cancelled may go on after Ctrl-C before the process ends without it.
-const GRACE: Duration = Duration::from_secs(3);
-/// How long a run has to end by itself, whatever hangs: what it measured is kept long before that.
-const LAST_RESORT: Duration = Duration::from_secs(9);
-/// How much longer it has where nothing can hang any more, and a slow machine writes its report.
-const WRITING: Duration = Duration::from_secs(30);
+/// Time limit after Ctrl-C for work that cannot be cancelled, before the process ends without it.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time limit for a run to end by itself, even if something hangs: its measurements are written long before that.
+const RUN_STOP_TIMEOUT: Duration = Duration::from_secs(9);
+/// Additional time on slow machines to write the report, after the last request to the database.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Listens for SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone)]
 pub(super) struct Interrupt {
     pub(super) stop: Stop,
-    /// Whether a run is going on, which ends by itself once asked to stop.
+    /// Whether a run is in progress, which ends by itself after a stop request.
     running: Arc<AtomicBool>,
-    /// Whether nothing is asked of the database any more.
+    /// Whether all requests to the database have ended.
     writing: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Begins to listen, on a thread of its own.
+    /// Starts to listen, on a separate thread.
     pub(super) fn listen() -> Result<Interrupt, Error> {
         let interrupt = Interrupt { stop: Stop::new(), running: Arc::default(), writing: Arc::default() };
         let runtime = runtime()?;
@@ -61,13 +61,13 @@ impl Interrupt {
                 };
                 next().await;
                 let running = heard.running.load(Ordering::Acquire);
-                tell!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
+                tell!("graymark: stopping{}", if running { "; press again to stop at once" } else { "" });
                 heard.stop.request();
                 if running {
                     let in_time = async {
-                        tokio::time::sleep(LAST_RESORT).await;
+                        tokio::time::sleep(RUN_STOP_TIMEOUT).await;
                         if heard.writing.load(Ordering::Acquire) {
-                            tokio::time::sleep(WRITING).await;
+                            tokio::time::sleep(REPORT_TIMEOUT).await;
                         }
                     };
                     tokio::select! {
@@ -76,10 +76,10 @@ impl Interrupt {
                             record"),
                     }
                 } else {
-                    tokio::time::sleep(GRACE).await;
+                    tokio::time::sleep(CANCEL_TIMEOUT).await;
                 }
                 crate::engine::server::abandon();
-                super::watch::screen::give_back();
+                super::watch::screen::restore_terminal();
                 std::process::exit(i32::from(EXIT_CODE));
             });
         };
@@ -90,7 +90,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Learns from what happens whether a run is going on.
+    /// Tracks from the events whether a run is in progress.
     pub(super) fn event(&self, event: &Event) {
         match event {
             Event::Step(Step::SteadyBegan { .. } | Step::DriveBegan { .. }) => self.running(true),
@@ -100,13 +100,13 @@ impl Interrupt {
         }
     }
 
-    /// Says whether a run is going on.
+    /// Sets whether a run is in progress.
     pub(super) fn running(&self, running: bool) {
         self.running.store(running, Ordering::Release);
     }
 }
 
-/// Whether the process was started with SIGHUP ignored, as by nohup: then it stays so.
+/// Whether the process was started with SIGHUP ignored, as by nohup, which is kept.
 fn hangup_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

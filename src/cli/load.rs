@@ -1,4 +1,4 @@
-//! `graymark load`: creates and fills the tables, or goes on with an interrupted load.
+//! `graymark load`: creates and fills the tables, or continues an interrupted load.
 
 use super::args::Group;
 use super::dry_run::{DryRun, switch, typed};
@@ -10,7 +10,7 @@ use crate::plan::{Defaults, Plan};
 use crate::report::text;
 use crate::run::{Loaded, Task};
 
-/// The command.
+/// Runs the command.
 pub(super) fn load(args: LoadArgs) -> Result<Ended, Error> {
     let LoadArgs { workload, database, scale, profile, loading, seed, timeout, procedures_only, json, dry_run } = args;
     let mut plan = Plan { workload: Some(workload), ..Plan::default() };
@@ -25,21 +25,25 @@ pub(super) fn load(args: LoadArgs) -> Result<Ended, Error> {
         return DryRun { path: &["load"], defaults: Defaults::NO_RUN, more, varied: &[] }.show(plan);
     }
     let interrupt = Interrupt::listen()?;
-    let mut console = Console::default();
+    let mut console = Console::starting();
     let task = Task::new(plan).stop(interrupt.stop.clone()).on_event(|event| console.event(event));
     if procedures_only {
-        let Some(engine) = task.renew_procedures()? else { return Ok(Ended::Interrupted) };
-        tell!("load: the procedures in {} are those of this Graymark now", engine.url);
+        let renewed = task.renew_procedures();
+        console.rest();
+        let Some(engine) = renewed? else { return Ok(Ended::Interrupted) };
+        tell!("load: reinstalled the stored procedures in {}", engine.url);
         return Ok(Ended::Held);
     }
-    let Some(Loaded { engine, population, report }) = task.load()? else {
-        tell!("load: stopped; start the same command again and it goes on where it was");
+    let loaded = task.load();
+    console.rest();
+    let Some(Loaded { engine, population, report }) = loaded? else {
+        tell!("load: stopped; run the same command again to continue");
         return Ok(Ended::Interrupted);
     };
     let Some(report) = report else {
         let (one, many) = workload.about().unit;
         let unit = if population.scale == 1 { one } else { many };
-        tell!("load: {} is loaded already with {} {unit}", engine.url, population.scale);
+        tell!("load: {} is already loaded with {} {unit}", engine.url, population.scale);
         return Ok(Ended::Held);
     };
     if json {

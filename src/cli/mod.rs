@@ -1,4 +1,4 @@
-//! The command line: one file a command, each turning arguments into a plan and a plan into a result.
+//! The command line: one file per command, which converts arguments into a plan and executes it.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -54,13 +54,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use tokio::runtime::Runtime;
 
 use args::{
-    AtRate, Database, Faults, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Stages, Steady,
+    AtRate, CommonRunArgs, Database, Faults, Group, LabelArgs, Loading, Pacing, Profile, Scale, Seed, Stages, Steady,
     Timeout,
 };
 use dry_run::DryRun;
@@ -70,12 +70,13 @@ use crate::drive::LoadTarget;
 use crate::engine::ConnectOptions;
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
+use crate::near::near;
 use crate::plan::{Defaults, Plan};
 use crate::run::open::{Visitor, open};
 use crate::workload::Workload;
 
-/// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it
-/// faster.
+/// OLTP benchmark for databases: measures how fast a database is, checks whether the result is correct, and shows what
+/// would make it faster.
 #[derive(Debug, Parser)]
 #[command(name = "graymark", version, propagate_version = true)]
 #[command(after_help = format!("{}\n\n{}", examples::GRAYMARK, exit::codes()))]
@@ -92,7 +93,7 @@ enum Command {
     /// Load if needed, check, warm up, run, check again and report
     #[command(after_help = "Example: graymark bench --db postgres:local -w 4 --clients 4 --duration 60s --json")]
     Bench(BenchArgs),
-    /// Disturb a run by ten faults on a ready-made timetable, and say how the database stood each
+    /// Inject ten faults into a run on a preset schedule, and report how the database recovered from each
     #[command(after_help = "Example: graymark chaos --db postgres:local -w 4 --clients 8 --duration 5m")]
     Chaos(chaos::ChaosArgs),
     /// Create and fill the tables, or continue an interrupted load
@@ -104,7 +105,7 @@ enum Command {
     /// Run on a loaded database, count, check and report
     #[command(after_help = examples::RUN)]
     Run(RunArgs),
-    /// Test atomicity, consistency, isolation and durability (clause 3), and say by what the database keeps them
+    /// Test atomicity, consistency, isolation and durability (clause 3), and report how the database ensures them
     #[command(after_help = examples::ACID)]
     Acid(acid::AcidArgs),
     /// Repeat a run with one setting varied, and show its effect
@@ -113,28 +114,29 @@ enum Command {
     Predict(predict::PredictArgs),
     /// Compare two records, or two sets of repeats: faster, slower, or no difference found
     Compare(compare::CompareArgs),
-    /// Run two settings of a server in turns, from the same loaded database, and compare them
+    /// Run two settings of a server alternately, from the same loaded database, and compare them
     Ab(ab::AbArgs),
-    /// Run two databases in quick alternation, or at once, so that a noisy machine cancels out, and compare them
+    /// Compare two databases on a noisy machine: alternate between them every few seconds, or run both at once
     Duet(duet::DuetArgs),
-    /// Change one thing at a time, in short runs in turns, and say what each would bring: measured, beside its bound
+    /// Find out what would make a run faster: change one thing at a time in short runs, and report each gain and its
+    /// bound
     Why(why::WhyArgs),
-    /// Try settings of a private server in short runs in turns, and find those that make it faster, if any do
+    /// Search for faster settings of a private server, in short alternating runs
     Tune(tune::TuneArgs),
-    /// Find the steps in a history of records: where the figure changed, by how much, and what came in there
+    /// Find step changes in a history of records: where the figure changed, by how much, and what else changed
     Trend(trend::TrendArgs),
-    /// Run a baseline's plan again until a slowdown is excluded or shown
+    /// Performance gate for CI: repeat a baseline's run until a slowdown is excluded or shown
     Gate(gate::GateArgs),
-    /// Try everything that Graymark needs on a server, in schemas or databases of its own, and remove them again
+    /// Test whether a server supports everything that Graymark needs, in temporary schemas or databases
     #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::DoctorArgs),
-    /// List the engines: what can be used, what is found on this machine, and how far each was run
+    /// List the supported databases: which are installed on this machine, and how far each was tested
     #[command(after_help = "Example: graymark engines --json")]
     Engines(engines::EnginesArgs),
-    /// Reset a used database to its initial contents, without loading again
+    /// Reset a used database to its initial contents, without reloading it
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
-    /// Repeat the experiments of a published document, and compare its figures with the measured ones
+    /// Reproduce the experiments of a published document, and compare its figures with the measured ones
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(reproduce::ReproduceArgs),
     /// Read every table sequentially, with cold and with warm caches
@@ -143,17 +145,17 @@ enum Command {
     /// Drop the tables that Graymark loaded
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
-    /// Show a record and write its report again, or tabulate several records
+    /// Show a record and rewrite its report, or show several records in a table
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
-    /// Say what differed in the seconds of a dip or a latency peak from the median second: who held a lock, a
-    /// checkpoint, the disk, others on the machine
+    /// Explain a dip or a latency peak: what differed from the median second, such as a lock holder, a checkpoint, the
+    /// disk, or other processes
     #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainArgs),
-    /// Watch a run that goes on, on the terminal: throughput, response times, mix, errors, counters, waits
+    /// Watch a run in progress in the terminal: throughput, response times, mix, errors, counters, waits
     #[command(after_help = examples::WATCH)]
     Watch(watch::WatchArgs),
-    /// List the records: when, what, where, the figure, p99, checks, names and tags
+    /// List the records: time, workload, engine, figure, p99, checks, names and tags
     #[command(after_help = "Examples:\n  graymark list\n  graymark list --tag nightly --json")]
     List(list::ListArgs),
     /// Write the initial rows of a table as CSV, to load them with other tools
@@ -162,10 +164,10 @@ enum Command {
     /// Show the screens of the emulated terminals with example data
     #[command(after_help = "Example: graymark screens payment")]
     Screens(ScreensArgs),
-    /// Print completions of the command line for a shell
+    /// Print shell completions
     #[command(after_help = examples::COMPLETIONS)]
     Completions(completions::CompletionsArgs),
-    /// Write a manual page of each command into a directory
+    /// Write a manual page for each command to a directory
     #[command(after_help = "Example: graymark man /usr/local/share/man/man1")]
     Man(man::ManArgs),
 }
@@ -181,32 +183,33 @@ struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    label: Labelling,
-    /// Runs, one after the other, each with a record and inputs of its own; their mean and how well it is known come
-    /// last
+    label: LabelArgs,
+    /// Number of consecutive runs, each with its own record and inputs; their mean and its 95 % interval are printed at
+    /// the end
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
-    /// Print the whole report in the end, and not only its ten most important lines
+    /// Print the full report at the end, not only its ten most important lines
     #[arg(long, conflicts_with = "json")]
     full: bool,
-    /// Show the run's figures over HTTP while it goes on, as a page and as metrics for Prometheus, at a port of the
-    /// loopback or at an address, such as 9464 or 192.0.2.1:9464
+    /// Serve live figures of the run over HTTP, as a page and as Prometheus metrics, on a port of the loopback or on an
+    /// address, such as 9464 or 192.0.2.1:9464
     #[arg(long, value_name = "ADDRESS", value_parser = listen::parse_address, hide_short_help = true)]
     listen: Option<std::net::SocketAddr>,
-    /// Draw the run on the terminal while its load is offered; q ends it
+    /// Show the run live in the terminal; q ends it
     #[arg(long)]
     tui: bool,
     /// Exit with 1 unless the verdict is valid
     #[arg(long, hide_short_help = true)]
     require_valid: bool,
-    /// Exit with 1 if others took more than 10 % of the machine's CPU or of the device's time, or if that is not known
+    /// Exit with 1 if other processes used more than 10 % of the machine's CPU or of the device's time, or if that is
+    /// not known
     #[arg(long)]
     require_quiet: bool,
     /// Take clauses 3.2 to 3.5 of the verdict from a record of graymark acid; may be given several times: the newest
-    /// that fits the run counts
+    /// record that matches the run is used
     #[arg(long, value_name = "RECORD")]
     acid: Vec<PathBuf>,
     /// Calculate the price of the result from a price file (TOML: see docs/report.md)
@@ -215,7 +218,7 @@ struct RunArgs {
     /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse or branch 3; with --pace standard
     #[arg(long, value_name = "W.T", value_parser = parse_terminal, hide_short_help = true)]
     show_terminal: Option<(u32, u32)>,
-    /// Show what would be done, as a plan file, and do nothing
+    /// Show what would be done, as a plan file, and exit
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     #[command(flatten)]
@@ -231,7 +234,7 @@ struct RunArgs {
     #[command(flatten)]
     faults: Faults,
     #[command(flatten)]
-    of_every_run: OfEveryRun,
+    of_every_run: CommonRunArgs,
 }
 
 #[derive(Debug, Args)]
@@ -247,14 +250,13 @@ struct LoadArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    /// Only install the stored procedures again, in a loaded database: use it after an upgrade or if somebody changed
-    /// them
+    /// Only reinstall the stored procedures in a loaded database: use it after an upgrade, or if they were changed
     #[arg(long, conflicts_with = "json")]
     procedures_only: bool,
     /// Print the load report as one JSON object on standard output
     #[arg(long)]
     json: bool,
-    /// Show what would be done, as a plan file, and do nothing
+    /// Show what would be done, as a plan file, and exit
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     #[command(flatten)]
@@ -282,7 +284,7 @@ struct CheckArgs {
     /// Print the findings as one JSON array on standard output
     #[arg(long)]
     json: bool,
-    /// Show what would be done, as a plan file, and do nothing
+    /// Show what would be done, as a plan file, and exit
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     #[command(flatten)]
@@ -297,7 +299,7 @@ struct RestoreArgs {
     /// Print the report as one JSON object on standard output
     #[arg(long)]
     json: bool,
-    /// Show what would be done, as a plan file, and do nothing
+    /// Show what would be done, as a plan file, and exit
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     #[command(flatten)]
@@ -309,7 +311,7 @@ struct ScanArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    /// First drop the page cache of the whole system, not only that of the database files; needs root
+    /// First drop the page cache of the entire system, not only that of the database files; requires root
     #[arg(long)]
     drop_caches: bool,
     /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-scan-ENGINE]
@@ -318,7 +320,7 @@ struct ScanArgs {
     /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
-    /// Show what would be done, as a plan file, and do nothing
+    /// Show what would be done, as a plan file, and exit
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     #[command(flatten)]
@@ -330,7 +332,7 @@ struct DropArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    /// Show what would be done, as a plan file, and do nothing
+    /// Show what would be done, as a plan file, and exit
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -339,14 +341,14 @@ struct DropArgs {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// A record: its directory, or its name or the name of its directory in graymark-runs as far as no other begins so;
-    /// with --table, any number of them [default: the newest in graymark-runs]
+    /// A record: its directory, its name, or a unique prefix of the name of its directory in graymark-runs; with
+    /// --table, any number of them [default: the newest in graymark-runs]
     #[arg(value_name = "RECORD")]
     records: Vec<PathBuf>,
     /// Take clauses 3.2 to 3.5 of the verdict from a record of graymark acid, replacing any earlier one
     #[arg(long, value_name = "RECORD", conflicts_with = "table")]
     acid: Vec<PathBuf>,
-    /// Print a table with a row for each record instead of writing reports
+    /// Print a table with one row per record instead of writing reports
     #[arg(
         long,
         value_name = "FORMAT",
@@ -356,18 +358,17 @@ struct ReportArgs {
         conflicts_with = "price"
     )]
     table: Option<TableFormat>,
-    /// Write a page that lays up to five records over each other: throughput, response times, intervals, and what
-    /// differs
+    /// Write a page that overlays up to five records: throughput, response times, intervals, and differences
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "several.html",
           conflicts_with_all = ["table", "price", "acid", "full", "json"])]
     html: Option<PathBuf>,
     /// Calculate the price of the result from a price file (TOML: see docs/report.md), replacing any earlier price
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,
-    /// Set the result's price among those of other years (CSV: see docs/report.md)
+    /// Compare the result's price with those of other years (CSV: see docs/report.md)
     #[arg(long, value_name = "FILE", conflicts_with = "table")]
     trend: Option<PathBuf>,
-    /// Print the whole report, and not only its ten most important lines
+    /// Print the full report, not only its ten most important lines
     #[arg(long, conflicts_with_all = ["json", "table"])]
     full: bool,
     /// Print the summary as one JSON object on standard output
@@ -380,13 +381,13 @@ struct ReportArgs {
 enum TableFormat {
     /// Aligned columns
     Text,
-    /// For pages
+    /// Markdown
     Markdown,
     /// For other programs
     Csv,
     /// For papers
     Latex,
-    /// As --json prints it
+    /// The same as --json
     Json,
 }
 
@@ -424,7 +425,7 @@ struct ScreensArgs {
     transaction: Option<screens::Transaction>,
 }
 
-/// Which database, for commands that need no more.
+/// The database, for commands without further options.
 #[derive(Debug, Args)]
 struct Target {
     #[command(flatten)]
@@ -441,14 +442,14 @@ impl Target {
         plan
     }
 
-    /// What `command` would do.
+    /// Prints the dry run of `command`.
     fn show(self, command: &str, workload: WorkloadName, switches: &[(&str, Option<String>)]) -> Result<Ended, Error> {
         let more = dry_run::typed(switches);
         DryRun { path: &[command], defaults: Defaults::NO_RUN, more, varied: &[] }.show(self.plan(workload))
     }
 }
 
-/// How a command ended well enough to have a result.
+/// The outcome of a command without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     /// Every check that ran held: exit code 0.
@@ -457,15 +458,15 @@ enum Ended {
     Failed,
     /// A gate could neither pass nor fail: exit code 5.
     Undecided,
-    /// Someone asked to stop: exit code 130.
+    /// Interrupted: exit code 130.
     Interrupted,
 }
 
-/// Parses the arguments, carries out the command, and tells how it ended.
+/// Parses the arguments, executes the command, and returns its exit code.
 pub fn main() -> ExitCode {
-    // A driver's panic may quote a server's answer, which a terminal must not obey.
+    // A panic message may contain text of a server, whose control characters are escaped.
     std::panic::set_hook(Box::new(|panic| tell!("graymark: fault in the program: {panic}")));
-    hear_of_large_files();
+    handle_file_size_signal();
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if let Some(ended) = disk::served(&arguments) {
         return ended;
@@ -509,9 +510,9 @@ pub fn main() -> ExitCode {
     exit::with(ended)
 }
 
-/// A file that grows beyond the limit of the system (`ulimit -f`) is an error of writing, not this process' end. The
-/// programs that it starts have the default again, for the signal is not ignored but caught.
-fn hear_of_large_files() {
+/// A file that exceeds the system's limit (`ulimit -f`) becomes a write error instead of ending the process. Child
+/// processes have the default again, because the signal is not ignored but handled.
+fn handle_file_size_signal() {
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing.
     let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::Handler(nothing)) };
@@ -523,53 +524,71 @@ fn parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 
-/// What `graymark sweep resume DIRECTORY --dry-run` prints: how far the sweep in a directory has come, and the points
+/// The output of `graymark sweep resume DIRECTORY --dry-run`: the progress of the sweep in a directory, and the points
 /// that are left.
 ///
 /// # Errors
-/// If the directory holds no sweep, or a damaged one.
+/// If the directory contains no sweep, or a damaged one.
 pub fn preview_sweep(directory: &std::path::Path) -> Result<String, Error> {
     sweep::preview(directory, None)
 }
 
-/// What the points that the sweep in a directory has done say together.
+/// The analysis of the measured points of the sweep in a directory.
 ///
 /// # Errors
-/// If the directory holds no sweep, or a damaged one.
+/// If the directory contains no sweep, or a damaged one.
 pub fn study_sweep(directory: &std::path::Path) -> Result<crate::study::Study, Error> {
     sweep::study(directory)
 }
 
-/// Help and version as they are; a mistake as one line.
+/// Prints help and version as they are, and errors on one line.
 fn refuse(error: &clap::Error) -> ExitCode {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     ) {
-        // Help that was asked for goes to standard output, help for no command at all to standard error.
+        // Requested help goes to standard output, help without a command to standard error.
         let asked = !error.use_stderr();
         say::note(error.print());
         return if asked { exit::with(Ok(Ended::Held)) } else { ExitCode::from(2) };
     }
-    exit::bad_usage(&error.render().to_string())
+    let text = error.render().to_string();
+    match similar(error) {
+        // A tip follows the first line, before the usage.
+        Some(name) => {
+            let first = text.lines().next().unwrap_or_default();
+            exit::bad_usage(&format!("{first}\n  tip: a similar subcommand exists: '{name}'"))
+        }
+        None => exit::bad_usage(&text),
+    }
 }
 
-/// Warehouse or branch, and terminal.
+/// The command that was probably meant, where clap itself sees none: it does not notice swapped letters.
+fn similar(error: &clap::Error) -> Option<String> {
+    if error.kind() != ErrorKind::InvalidSubcommand || error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let names = command().get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>();
+    near(word, names.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// Parses a warehouse or branch, and a terminal.
 fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
     let pair = text.split_once('.').and_then(|(w, t)| Some((w.parse().ok()?, t.parse().ok()?)));
     pair.filter(|(w, t)| *w >= 1 && (1..=10).contains(t))
         .ok_or_else(|| "give warehouse and terminal as W.T, such as 1.10".to_owned())
 }
 
-/// Opens the database of `options` for a workload and hands it to `visitor`.
+/// Opens the database of `options` for a workload and calls `visitor`.
 fn with_engine<V: Visitor>(workload: WorkloadName, options: ConnectOptions, visitor: V) -> Result<V::Output, Error> {
-    open(workload, options, Warned(visitor))
+    open(workload, options, WithWarnings(visitor))
 }
 
-/// Tells the engine's warnings first.
-struct Warned<V>(V);
+/// Prints the engine's warnings first.
+struct WithWarnings<V>(V);
 
-impl<V: Visitor> Visitor for Warned<V> {
+impl<V: Visitor> Visitor for WithWarnings<V> {
     type Output = V::Output;
 
     fn visit<W: Workload>(self, runtime: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<V::Output, Error> {

@@ -1,4 +1,4 @@
-//! The commands that the documentation shows can be given as they stand there.
+//! Tests that the commands in the documentation are valid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use clap::FromArgMatches;
 
 use super::{Cli, command};
 
-/// All pages in Markdown below a directory.
+/// All Markdown pages below a directory.
 fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -19,7 +19,7 @@ fn pages(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The words of a line, as a shell reads them, up to a comment, a pipe, a redirection or the next command.
+/// Splits a line into words like a shell, up to a comment, a pipe, a redirection or the next command.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let ends = |word: &Option<String>, c: char| word.is_none() && matches!(c, '#' | '|' | '>' | '&' | ';' | '<');
@@ -32,7 +32,7 @@ fn words(line: &str) -> Vec<String> {
             }
             (None, ' ') => words.extend(word.take()),
             (None, c) if ends(&word, c) => break,
-            // What a shell would put in is one word.
+            // A command substitution is one word.
             (Some(')'), ' ') => word.get_or_insert_default().push('-'),
             (_, c) => word.get_or_insert_default().push(c),
         }
@@ -41,7 +41,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The commands in the blocks of code of a page, each in one line.
+/// The commands in the code blocks of a page, one line each.
 fn commands(page: &str) -> Vec<String> {
     let blocks = page.split("\n```").skip(1).step_by(2);
     let block = |block: &str| {
@@ -56,7 +56,7 @@ fn commands(page: &str) -> Vec<String> {
     blocks.flat_map(|text| -> Vec<String> { block(text) }).collect()
 }
 
-/// A line from where the command begins, if nothing but a prompt or settings of the environment stand before it.
+/// The command in a line, if only a prompt or environment variables precede it.
 fn command_in((at, line): (usize, &str)) -> Option<String> {
     let before = line[..at].trim();
     let begins =
@@ -65,7 +65,7 @@ fn command_in((at, line): (usize, &str)) -> Option<String> {
 }
 
 #[test]
-fn every_command_of_the_documentation_is_one() {
+fn every_command_in_the_documentation_is_valid() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     pages(&root.join("docs"), &mut found);

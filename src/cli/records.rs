@@ -1,27 +1,32 @@
-//! Records as a user names them: by a directory, by a name, by its beginning, or not at all.
+//! Resolves records from the command line: by directory, by name, by prefix, or the newest.
 
 use std::path::{Path, PathBuf};
 
 use crate::engine::Error;
 use crate::record::directory::{self, RECORDS};
 
-/// The most that are named where several are meant.
-const NAMED: usize = 5;
+/// Maximum number of matches in a message.
+const MAX_MATCHES: usize = 5;
 
-/// The record that `name` means.
+/// The record with this name.
 ///
 /// # Errors
-/// If it may mean several.
+/// If several match, or none.
 pub(super) fn find(name: &Path) -> Result<PathBuf, Error> {
-    directory::find(Path::new(RECORDS), name).map_err(|several| {
-        let names: Vec<String> = several.iter().take(NAMED).map(|path| path.display().to_string()).collect();
-        let more = if several.len() > NAMED { ", …" } else { "" };
+    let found = directory::find(Path::new(RECORDS), name).map_err(|several| {
+        let names: Vec<String> = several.iter().take(MAX_MATCHES).map(|path| path.display().to_string()).collect();
+        let more = if several.len() > MAX_MATCHES { ", …" } else { "" };
         let (word, names) = (name.display(), names.join(", "));
-        Error::Usage(format!("{word} may be {} records: {names}{more}; give more of the name", several.len()))
-    })
+        Error::Usage(format!("{word} matches {} records: {names}{more}; give more of the name", several.len()))
+    })?;
+    if !found.exists() && found.components().count() == 1 {
+        let word = name.display();
+        return Err(Error::Usage(format!("no record named {word} in {RECORDS}: see graymark list")));
+    }
+    Ok(found)
 }
 
-/// The same of several. A link stands beside the record that it leads to: named both, as `graymark-runs/*` does, the
+/// The same for several names. If both a link and its target are given, as by `graymark-runs/*`, the
 /// record counts once.
 ///
 /// # Errors
@@ -33,14 +38,12 @@ pub(super) fn all(names: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     Ok(found.iter().filter(|record| !(record.is_symlink() && beside(record))).cloned().collect())
 }
 
-/// The newest record where records are made by default.
+/// The newest record in the default directory.
 ///
 /// # Errors
 /// If there is none.
 pub(super) fn newest() -> Result<PathBuf, Error> {
     directory::newest(Path::new(RECORDS))?.ok_or_else(|| {
-        Error::Usage(format!(
-            "there is no record in {RECORDS}: name the directory of one, or make one with graymark bench"
-        ))
+        Error::Usage(format!("no record in {RECORDS}: give the directory of one, or create one with graymark bench"))
     })
 }

@@ -1,4 +1,4 @@
-//! `graymark report`: shows a record and writes its report again, or sets records side by side.
+//! `graymark report`: shows a record and rewrites its report, or compares records.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use crate::report::{self, Written, first};
 use crate::run::PriceFile;
 use crate::study::price_trend;
 
-/// What marks a page as one of Graymark's.
-const OURS: &str = "<meta name=\"generator\" content=\"Graymark\">";
+/// Marks a page as written by Graymark.
+const GENERATOR_MARK: &str = "<meta name=\"generator\" content=\"Graymark\">";
 
-/// The command.
+/// Runs the command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
     if let Some(to) = &args.html {
         return several(args, to);
@@ -29,12 +29,12 @@ pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
         (None, []) => one(args, &records::newest()?),
         (None, [record]) => one(args, &records::find(record)?),
         (None, _) => {
-            Err(Error::Usage("a report is of one record: add --table or --html to set several side by side".to_owned()))
+            Err(Error::Usage("a report is of one record: add --table or --html to compare several".to_owned()))
         }
     }
 }
 
-/// A page of several records.
+/// Writes a page of several records.
 fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
     let directories = records::all(&args.records)?;
     if !(2..=MOST).contains(&directories.len()) {
@@ -51,20 +51,20 @@ fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
     Ok(Ended::Held)
 }
 
-/// Refuses to replace what is no page of Graymark.
+/// Refuses to replace a file that Graymark did not write.
 fn replaceable(to: &Path) -> Result<(), Error> {
-    let ours = || link_safe::read_to_string(to).is_ok_and(|there| there.contains(OURS));
-    // What is no file, such as standard output, is not replaced but written to.
+    let ours = || link_safe::read_to_string(to).is_ok_and(|there| there.contains(GENERATOR_MARK));
+    // A non-regular file, such as standard output, is written to, not replaced.
     if to.is_file() && !ours() {
         return Err(Error::Usage(format!(
-            "{} is there already and is no page of Graymark: give --html=FILE another name",
+            "{} already exists and was not written by Graymark: give --html=FILE another name",
             to.display()
         )));
     }
     Ok(())
 }
 
-/// Writes a page; nothing but another page of Graymark is replaced.
+/// Writes a page; only pages written by Graymark are replaced.
 pub(super) fn put_page(to: &Path, page: &str) -> Result<(), Error> {
     replaceable(to)?;
     link_safe::write(to, page.as_bytes())
@@ -92,10 +92,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     }
     if args.json {
         let Some(summary) = &record.summary else {
-            return Err(Error::Usage(format!(
-                "{} has no summary: its run did not come to an end",
-                directory.display()
-            )));
+            return Err(Error::Usage(format!("{} has no summary: its run is incomplete", directory.display())));
         };
         answer!("{}", serde_json::json!(summary));
     } else {
@@ -106,7 +103,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     Ok(Ended::Held)
 }
 
-/// What a record holds that is of no run, as JSON and as text.
+/// The result of a record of another command than a run, as JSON and as text.
 fn other(record: &Record) -> Option<(serde_json::Value, String)> {
     if record.summary.is_some() {
         return None;
@@ -118,7 +115,7 @@ fn other(record: &Record) -> Option<(serde_json::Value, String)> {
     scan.or_else(tuned).or_else(duet).or_else(acid)
 }
 
-/// Sets the price of a result among those of other years.
+/// Compares the price of a result with those of other years.
 fn trend(args: &ReportArgs, file: &Path, record: &Record, directory: &Path) -> Result<Ended, Error> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| {
@@ -145,15 +142,15 @@ fn trend(args: &ReportArgs, file: &Path, record: &Record, directory: &Path) -> R
     Ok(Ended::Held)
 }
 
-/// Puts what tests of the database's ACID properties say into a record of a run.
+/// Adds the results of ACID tests to the record of a run.
 fn add_tests(tests: &[PathBuf], directory: &Path) -> Result<(), Error> {
     let proofs = tests.iter().map(|tests| proof(tests)).collect::<Result<Vec<_>, _>>()?;
     let Some(mut summary) = Record::open(directory)?.summary else {
         let shown = directory.display();
-        return Err(Error::Usage(format!("{shown} has no summary: its run did not come to an end")));
+        return Err(Error::Usage(format!("{shown} has no summary: its run is incomplete")));
     };
     for foreign in judge::add_tests(&proofs, &mut summary) {
-        say::alarm("report", &format!("nothing of this run is shown by {foreign}"));
+        say::alarm("report", &format!("not applicable to this run: {foreign}"));
     }
     Ok(record::acid::put(directory, &summary)?)
 }

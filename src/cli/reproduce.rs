@@ -1,5 +1,5 @@
-//! `graymark reproduce`: repeats the experiments of a published document, command by command, and sets the document's
-//! figures beside the measured ones.
+//! `graymark reproduce`: repeats the experiments of a published document, command by command, and compares its
+//! figures with the measured ones.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -21,10 +21,10 @@ use crate::link_safe;
 use crate::record::{environment, writer};
 use crate::report::format::bytes;
 use crate::report::paper::{Done, Reproduction, file, write};
-use crate::study::paper::{Extent, Outputs, Paper, Task};
+use crate::study::paper::{Outputs, Paper, Scope, Task};
 use crate::url::DatabaseUrl;
 
-/// The documents that come with Graymark.
+/// Built-in documents.
 const PAPERS: [(&str, &str); 5] = [
     ("gray", include_str!("../../examples/papers/gray.toml")),
     ("erling", include_str!("../../examples/papers/erling.toml")),
@@ -32,8 +32,8 @@ const PAPERS: [(&str, &str); 5] = [
     ("ydb", include_str!("../../examples/papers/ydb.toml")),
     ("tsuei", include_str!("../../examples/papers/tsuei.toml")),
 ];
-/// How often it is looked whether a command has ended.
-const LOOK: Duration = Duration::from_millis(50);
+/// Interval at which the end of a command is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 pub(super) struct ReproduceArgs {
@@ -43,22 +43,22 @@ pub(super) struct ReproduceArgs {
     /// below the directory
     #[arg(long, value_name = "URL")]
     db: Option<DatabaseUrl>,
-    /// About how many minutes the commands take together
+    /// Approximate total time of the commands in minutes
     #[arg(long, value_name = "N", value_parser = minutes, conflicts_with = "full")]
     minutes: Option<f64>,
-    /// As published: scales and lengths of the document
+    /// Use the scales and durations of the document
     #[arg(long)]
     full: bool,
     /// Directory of the reproduction [default: graymark-runs/reproduce-NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the reproduction that is in the directory
+    /// Continue the reproduction in the directory
     #[arg(long, conflicts_with_all = ["minutes", "full"])]
     resume: bool,
     /// Print all numbers as one JSON object on standard output
     #[arg(long)]
     json: bool,
-    /// Print the commands and do nothing
+    /// Print the commands and exit
     #[arg(long, conflicts_with_all = ["json", "resume"])]
     dry_run: bool,
 }
@@ -68,23 +68,23 @@ fn minutes(text: &str) -> Result<f64, String> {
     minutes.ok_or_else(|| "give a number of minutes from 0.1 to 10000".to_owned())
 }
 
-/// How far a reproduction has come; kept in its directory.
+/// The progress of a reproduction, stored in its directory.
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
     /// The document's name, or its file.
     paper: String,
     /// How much of it is repeated.
-    extent: Extent,
+    extent: Scope,
     /// The database's URL without its password.
     db: DatabaseUrl,
-    /// The commands that have ended.
+    /// Finished commands.
     steps: Vec<Done>,
 }
 
-/// Where the state is kept.
+/// The file of the state.
 const STATE: &str = "state.json";
 
-/// The command.
+/// Runs the command.
 pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
     let name = Path::new(&args.paper).file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let directory = args.out.clone().unwrap_or_else(|| Path::new("graymark-runs").join(format!("reproduce-{name}")));
@@ -96,12 +96,12 @@ pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
         // The state has no password.
         let db = args.db.clone().unwrap_or_else(|| state.db.clone());
         if db.redacted() != state.db {
-            return Err(Error::Usage(format!("the reproduction uses {}: leave --db out, or give the same", state.db)));
+            return Err(Error::Usage(format!("the reproduction uses {}: remove --db, or give the same", state.db)));
         }
         (state, db)
     } else {
-        let usual = if args.full { Extent::Full } else { Extent::Minutes(paper.minutes) };
-        let extent = args.minutes.map_or(usual, Extent::Minutes);
+        let usual = if args.full { Scope::Full } else { Scope::Minutes(paper.minutes) };
+        let extent = args.minutes.map_or(usual, Scope::Minutes);
         let db = args.db.clone().unwrap_or_else(|| paper.db.as_str().into());
         db.check()?;
         (State { paper: args.paper.clone(), extent, db: db.redacted(), steps: Vec::new() }, db)
@@ -134,10 +134,10 @@ pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
 }
 
 fn json(value: &impl Serialize) -> Result<String, Error> {
-    serde_json::to_string_pretty(value).map_err(|error| Error::Usage(format!("the result cannot be told: {error}")))
+    serde_json::to_string_pretty(value).map_err(|error| Error::Usage(format!("the result cannot be printed: {error}")))
 }
 
-/// The document of a name, or of a file.
+/// Reads a document by its name or file.
 fn read(paper: &str) -> Result<Paper, Error> {
     let known = PAPERS.iter().find(|(name, _)| *name == paper).map(|(_, text)| (*text).to_owned());
     let text = match known {
@@ -148,41 +148,44 @@ fn read(paper: &str) -> Result<Paper, Error> {
         None => {
             let names: Vec<&str> = PAPERS.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
-            return Err(Error::Usage(format!("there is no document `{paper}`: give one of {names}, or a .toml file")));
+            return Err(Error::Usage(format!("unknown document `{paper}`: give one of {names}, or a .toml file")));
         }
     };
     Paper::parse(&text).map_err(|why| Error::Usage(format!("{paper}: {}", why.trim_end())))
 }
 
-/// The state of a reproduction that was begun.
+/// The state of an existing reproduction.
 fn resume(paper: &str, directory: &Path) -> Result<State, Error> {
     let path = directory.join(STATE);
     let text = link_safe::read_to_string(&path)
-        .map_err(|error| Error::Usage(format!("cannot read {}: {error}; begin without --resume", path.display())))?;
+        .map_err(|error| Error::Usage(format!("cannot read {}: {error}; start without --resume", path.display())))?;
     let state: State = serde_json::from_str(&text)
-        .map_err(|error| Error::Usage(format!("{} is damaged: {error}; begin in another --out", path.display())))?;
+        .map_err(|error| Error::Usage(format!("{} is damaged: {error}; start with another --out", path.display())))?;
     if state.paper != paper {
         let there = &state.paper;
-        return Err(Error::Usage(format!("{} holds a reproduction of {there}, not of {paper}", directory.display())));
+        return Err(Error::Usage(format!(
+            "{} contains a reproduction of {there}, not of {paper}",
+            directory.display()
+        )));
     }
     Ok(state)
 }
 
-/// Makes and runs the commands.
+/// Creates and runs the commands.
 struct Commands {
     directory: PathBuf,
     db: DatabaseUrl,
 }
 
 impl Commands {
-    /// Makes the directory; one that holds anything is somebody's.
+    /// Creates the directory, which must be empty.
     fn begin(&self, state: &State) -> Result<(), Error> {
         let there = fs::read_dir(&self.directory).is_ok_and(|mut entries| entries.next().is_some());
         if there {
             let directory = self.directory.display();
-            return Err(Error::Usage(format!("{directory} is not empty: give another --out, or --resume to go on")));
+            return Err(Error::Usage(format!("{directory} is not empty: give another --out, or --resume to continue")));
         }
-        fs::create_dir_all(&self.directory)
+        link_safe::make_directory(&self.directory)
             .map_err(|source| crate::record::Error::Create { directory: self.directory.clone(), source })?;
         self.keep(state)
     }
@@ -201,8 +204,8 @@ impl Commands {
         }
     }
 
-    /// A private server that has its data below the directory, so that one command finds what another has loaded; none
-    /// if the database is another, or has its data elsewhere.
+    /// A private server with its data below the directory, so that all commands share a loaded database; `None`
+    /// for other databases, or if its data is elsewhere.
     fn kept(&self) -> Option<DatabaseUrl> {
         let scheme = self.db.scheme();
         let mut values = url::values(self.db.reveal(), &[scheme]).ok()??;
@@ -213,7 +216,7 @@ impl Commands {
         Some(url::of(scheme, values).as_str().into())
     }
 
-    /// The command as a user would type it in the directory.
+    /// The command line of a task.
     fn line(&self, task: &Task) -> String {
         let db = self.db(task).to_string().replace(&*self.directory.to_string_lossy(), ".");
         format!("GRAYMARK_DB='{db}' graymark {}", self.arguments(task).join(" "))
@@ -228,7 +231,7 @@ impl Commands {
         arguments
     }
 
-    /// Runs what has not been run.
+    /// Runs the remaining tasks.
     fn run(&self, tasks: &[Task], state: &mut State, interrupt: &Interrupt) -> Result<Ended, Error> {
         for (number, task) in tasks.iter().enumerate() {
             if state.steps.iter().any(|done| done.name == task.name) {
@@ -237,19 +240,19 @@ impl Commands {
             tell!("reproduce: step {} of {}, {}: {}", number + 1, tasks.len(), task.name, task.why);
             tell!("reproduce: {}", self.line(task));
             if task.record {
-                // What a step that was broken off has left.
+                // Removes the files of an interrupted step.
                 let _ = fs::remove_dir_all(self.directory.join(&task.name));
             }
             let began = Instant::now();
             let (status, output) = self.one(task, interrupt)?;
             let code = status.code().unwrap_or(i32::from(super::interrupt::EXIT_CODE));
             if code == i32::from(super::interrupt::EXIT_CODE) {
-                tell!("reproduce: stopped; to go on, give the same command with --out and --resume");
+                tell!("reproduce: stopped; to continue, run the same command with --out and --resume");
                 return Ok(Ended::Interrupted);
             }
             if code > 1 {
                 return Err(Error::Database(format!(
-                    "the step {} failed with exit code {code}: see above; to go on, give --out and --resume",
+                    "the step {} failed with exit code {code}: see above; to continue, give --out and --resume",
                     task.name
                 )));
             }
@@ -268,7 +271,8 @@ impl Commands {
         Ok(Ended::Held)
     }
 
-    /// Runs one command: how it ended, and what it printed. Its URL is in its environment, where no other user sees it.
+    /// Runs one command. Returns its exit status and output. The URL is in its environment, where other users cannot
+    /// see it.
     fn one(&self, task: &Task, interrupt: &Interrupt) -> Result<(ExitStatus, Vec<u8>), Error> {
         let failed = |error: std::io::Error| Error::Usage(format!("cannot run the step {}: {error}", task.name));
         let mut printed = tempfile::tempfile().map_err(failed)?;
@@ -291,7 +295,7 @@ impl Commands {
                 asked = true;
                 let _ = i32::try_from(child.id()).map(|id| kill(Pid::from_raw(id), Signal::SIGTERM));
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         };
         let mut text = Vec::new();
         std::io::Seek::rewind(&mut printed).map_err(failed)?;
@@ -299,7 +303,7 @@ impl Commands {
         Ok((status, text))
     }
 
-    /// What has come of it so far.
+    /// Writes the results so far.
     fn tell(&self, paper: &Paper, name: &str, state: &State, tasks: &[Task]) -> Result<Reproduction, Error> {
         let mut outputs = Outputs::new();
         for done in &state.steps {
@@ -346,7 +350,7 @@ fn engine(printed: &serde_json::Value) -> Option<String> {
     }
 }
 
-/// This machine in a few words.
+/// A short description of this machine.
 fn machine() -> String {
     let host = environment::of_host(None);
     let cpus = host.logical_cpus.map(|cpus| format!("{cpus} CPUs"));
@@ -370,11 +374,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documents_that_come_along_are_whole() {
+    fn the_built_in_documents_are_valid() {
         for (name, text) in PAPERS {
             let paper = Paper::parse(text).unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!(!paper.claims.is_empty() && !paper.notes.is_empty(), "{name}");
-            for extent in [Extent::Full, Extent::Minutes(paper.minutes)] {
+            for extent in [Scope::Full, Scope::Minutes(paper.minutes)] {
                 let commands = Commands { directory: PathBuf::from("/reproduction"), db: paper.db.as_str().into() };
                 for task in paper.tasks(extent).unwrap() {
                     let words = std::iter::once("graymark".to_owned()).chain(commands.arguments(&task));

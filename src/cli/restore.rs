@@ -1,4 +1,4 @@
-//! `graymark restore`: brings a worked database back to its initial population.
+//! `graymark restore`: restores a used database to its initial population.
 
 use super::interrupt::Interrupt;
 use super::progress::{Console, RestoreProgress};
@@ -8,15 +8,18 @@ use crate::report::text;
 use crate::result::{Event, Step};
 use crate::run::{Restored, Task};
 
-/// The command.
+/// Runs the command.
 pub(super) fn restore(args: RestoreArgs) -> Result<Ended, Error> {
     if args.dry_run {
         return args.target.show("restore", args.workload, &[]);
     }
     let interrupt = Interrupt::listen()?;
-    let (mut console, mut shown) = (Console::default(), None);
+    let (mut console, mut shown) = (Console::starting(), None);
     let tell = |event: &Event| match event {
-        Event::Step(Step::Load(step)) => shown.get_or_insert_with(RestoreProgress::new).step(step),
+        Event::Step(Step::Load(step)) => {
+            console.rest();
+            shown.get_or_insert_with(RestoreProgress::new).step(step);
+        }
         other => console.event(other),
     };
     let restored = Task::new(args.target.plan(args.workload)).stop(interrupt.stop.clone()).on_event(tell).restore();
@@ -24,7 +27,7 @@ pub(super) fn restore(args: RestoreArgs) -> Result<Ended, Error> {
         shown.finish();
     }
     let Some(Restored { engine, population, report }) = restored? else {
-        tell!("restore: stopped; the database is as it was, or restored: start the same command again");
+        tell!("restore: stopped; the database is unchanged or restored: run the same command again");
         return Ok(Ended::Interrupted);
     };
     if args.json {

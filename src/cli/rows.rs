@@ -10,7 +10,7 @@ use crate::run::population::{profile, within};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Population, Rows};
 
-/// The command. A reader that goes away, such as `head`, ends it without an error.
+/// Runs the command. A closed pipe, such as by `head`, ends it without an error.
 pub(super) fn rows(args: &RowsArgs) -> Result<Ended, Error> {
     args.workload.visit(args)
 }
@@ -26,7 +26,7 @@ impl WorkloadVisitor for &RowsArgs {
 fn write<W: SqlWorkload>(args: &RowsArgs) -> Result<Ended, Error> {
     let Some(table) = W::TABLES.iter().position(|table| table.name == args.table) else {
         let names = W::TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
-        return Err(Error::Usage(format!("there is no table `{}`; the tables are {names}", args.table)));
+        return Err(Error::Usage(format!("unknown table `{}`; the tables are {names}", args.table)));
     };
     let number = profile::<W>(args.profile.as_deref())?.unwrap_or_default();
     within::<W>(args.scale, number)?;

@@ -1,4 +1,4 @@
-//! `graymark run`: runs a loaded workload, counts, checks and reports. `bench` is the same with a load before it.
+//! `graymark run`: runs on a loaded database, counts, checks and reports. `bench` loads first.
 
 use std::path::PathBuf;
 
@@ -22,27 +22,27 @@ use crate::result::format::Label;
 use crate::run::{Outcome, PriceFile, Run, random_seed};
 use crate::study::compare::repeats::Repeats;
 
-/// The command.
+/// Runs the command.
 pub(super) fn run(args: RunArgs) -> Result<Ended, Error> {
     let kind = Kind { name: "run", defaults: Defaults::RUN, begin: Run::new, screen: first::render };
     execute(args, Plan::default(), kind)
 }
 
-/// What a command that makes runs has of its own.
+/// The differences between commands that execute runs.
 pub(super) struct Kind {
     /// Its name.
     pub(super) name: &'static str,
     pub(super) defaults: Defaults,
-    /// How a run begins.
+    /// Creates the run.
     pub(super) begin: fn(Plan) -> Run<'static>,
-    /// What it ends with on a terminal.
+    /// Its final output on a terminal.
     pub(super) screen: Screen,
 }
 
-/// What is told of a record on a terminal, with the place of its page.
-type Screen = fn(&Record, &ReportModel, Option<&str>) -> String;
+/// Renders a record for a terminal of this width, with the path of its page.
+type Screen = fn(&Record, &ReportModel, Option<&str>, usize) -> String;
 
-/// `bench`, `chaos` or `run`: `plan` is what not all of them take.
+/// Executes `bench`, `chaos` or `run`: `plan` has the options that not all of them have.
 pub(super) fn execute(args: RunArgs, mut plan: Plan, kind: Kind) -> Result<Ended, Error> {
     let Kind { name, defaults, begin: of, screen } = kind;
     args.scale.add_to(&mut plan);
@@ -74,7 +74,7 @@ pub(super) fn execute(args: RunArgs, mut plan: Plan, kind: Kind) -> Result<Ended
         ]);
         return DryRun { path: &[name], defaults, more, varied: &[] }.of_runs(plan, args.show_terminal);
     }
-    let asked = Asked {
+    let asked = ExtraOptions {
         label: args.label.label(),
         out: args.out,
         price: args.price,
@@ -106,16 +106,19 @@ pub(super) fn execute(args: RunArgs, mut plan: Plan, kind: Kind) -> Result<Ended
         return Ok(Ended::Interrupted);
     };
     if asked.json {
-        tell_alarms(&outcome);
+        print_warnings(&outcome);
     }
     answer(&outcome, asked.json, asked.full, screen);
     interrupt.running(false);
+    if asked.require_quiet && judge::was_quiet(&outcome.summary) != Some(true) {
+        say::alarm("run", "--require-quiet: other processes used the machine, or it is not known that they did not");
+    }
     let ended = ended(&outcome, asked.require_valid, asked.require_quiet);
     outcome.report.map(|_| ended)
 }
 
-/// What was typed of a run beside its plan.
-struct Asked {
+/// Options of a run that are not part of its plan.
+struct ExtraOptions {
     label: Label,
     out: Option<PathBuf>,
     price: Option<PathBuf>,
@@ -128,12 +131,12 @@ struct Asked {
     require_quiet: bool,
 }
 
-impl Asked {
+impl ExtraOptions {
     /// The run, or one of several, counted from 1.
     fn run(&self, mut plan: Plan, of: fn(Plan) -> Run<'static>, repeat: Option<u32>) -> Result<Run<'static>, Error> {
         let mut label = self.label.clone();
         if let Some(repeat) = repeat {
-            // Inputs of its own, which the seed of the first run decides about.
+            // Different inputs, derived from the seed of the first run.
             plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat) - 1));
             if !label.name.is_empty() {
                 label.name.push_str(&format!("-{repeat}"));
@@ -157,7 +160,7 @@ impl Asked {
         Ok(run)
     }
 
-    /// Several runs of a plan, and what they come to together.
+    /// Several runs of a plan, and their statistics.
     fn repeated(
         &self,
         plan: Plan,
@@ -172,8 +175,8 @@ impl Asked {
             tell!("run: {repeat} of {}", plural(self.repeats.into(), "repeat", "repeats"));
             let run = self.run(plan.clone(), of, Some(repeat))?;
             let Some(outcome) = start_shown(run, interrupt, &shown)? else { return Ok(Ended::Interrupted) };
-            tell_alarms(&outcome);
-            tell_report(&outcome);
+            print_warnings(&outcome);
+            print_report_path(&outcome);
             interrupt.running(false);
             match ended(&outcome, self.require_valid, self.require_quiet) {
                 Ended::Interrupted => return outcome.report.map(|_| Ended::Interrupted),
@@ -193,30 +196,36 @@ impl Asked {
     }
 }
 
-/// Starts a run, tells what it does, and stops it on Ctrl-C.
+/// Starts a run, shows its progress, and stops it on Ctrl-C.
 pub(super) fn start(run: Run<'_>, interrupt: &Interrupt) -> Result<Option<Outcome>, Error> {
     start_shown(run, interrupt, |_| false)
 }
 
-/// The same, with one who is shown the events, too, and says whether nobody else has to show them.
+/// The same with another consumer of events, which returns whether the progress lines are not needed.
 fn start_shown(run: Run<'_>, interrupt: &Interrupt, shown: impl Fn(&Event) -> bool) -> Result<Option<Outcome>, Error> {
-    let mut console = Console::default();
+    let mut console = Console::of_run();
     let tell = |event: &_| {
         interrupt.event(event);
-        if !shown(event) {
+        if let Event::Step(_) = event {
+            // Before another view takes the terminal: it would keep the line from being cleared.
+            console.rest();
+        }
+        if shown(event) {
+            console.rest();
+        } else {
             console.event(event);
         }
     };
     run.stop(interrupt.stop.clone()).on_event(tell).start()
 }
 
-/// What a reader must know where no report is printed.
-pub(super) fn tell_alarms(outcome: &Outcome) {
+/// Prints the warnings, if no report is printed.
+pub(super) fn print_warnings(outcome: &Outcome) {
     alarms::of(&outcome.summary).iter().for_each(|alarm| say::alarm("run", alarm));
 }
 
-/// Says where the report is, if it is.
-pub(super) fn tell_report(outcome: &Outcome) {
+/// Prints the path of the report, if there is one.
+pub(super) fn print_report_path(outcome: &Outcome) {
     if let Ok(page) = &outcome.report {
         tell!("report: {}", page.display());
     }
@@ -232,14 +241,18 @@ fn answer(outcome: &Outcome, json: bool, full: bool, screen: Screen) {
         }
         _ => {
             answer!("{}", serde_json::json!(outcome.summary));
-            tell_report(outcome);
+            print_report_path(outcome);
         }
     }
 }
 
-/// A record as it is told on standard output.
+/// The text of a record for standard output.
 pub(super) fn told(record: &Record, model: &ReportModel, page: Option<&str>, full: bool, screen: Screen) -> String {
-    if full { text::render(model, page).trim_end().to_owned() } else { screen(record, model, page) }
+    let columns = say::columns(&std::io::stdout());
+    if full {
+        return text::render(model, page).trim_end().to_owned();
+    }
+    screen(record, model, page, columns.map_or(first::WIDTH, |columns| columns.min(first::WIDTH)))
 }
 
 fn ended(outcome: &Outcome, require_valid: bool, require_quiet: bool) -> Ended {

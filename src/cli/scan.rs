@@ -8,17 +8,19 @@ use crate::engine::Error;
 use crate::report::scan::text;
 use crate::run::Task;
 
-/// The command.
+/// Runs the command.
 pub(super) fn scan(args: ScanArgs) -> Result<Ended, Error> {
     if args.dry_run {
         let out = args.out.as_ref().map(|out| format!("{:?}", out.display().to_string()));
         return args.target.show("scan", args.workload, &[("out", out), switch("drop_caches", args.drop_caches)]);
     }
     let interrupt = Interrupt::listen()?;
-    let mut console = Console::default();
+    let mut console = Console::starting();
     let plan = args.target.plan(args.workload);
     let task = Task::new(plan).stop(interrupt.stop.clone()).on_event(|event| console.event(event));
-    let Some(outcome) = task.scan(args.drop_caches, args.out)? else { return Ok(Ended::Interrupted) };
+    let scanned = task.scan(args.drop_caches, args.out);
+    console.rest();
+    let Some(outcome) = scanned? else { return Ok(Ended::Interrupted) };
     if args.json {
         answer!("{}", serde_json::json!(outcome.scan));
     } else {

@@ -1,4 +1,4 @@
-//! `graymark screens`: what the emulated terminals show.
+//! `graymark screens`: the screens of the emulated terminals.
 
 use std::io::Write;
 
@@ -38,7 +38,7 @@ impl From<Transaction> for Form {
     }
 }
 
-/// The command. A reader that goes away, such as `head`, ends it without an error.
+/// Runs the command. A closed pipe, such as by `head`, ends it without an error.
 pub(super) fn screens(args: &ScreensArgs) -> Result<Ended, Error> {
     let forms = args.transaction.map_or_else(|| Form::ALL.to_vec(), |transaction| vec![transaction.into()]);
     let screens = forms.into_iter().filter_map(|form| {

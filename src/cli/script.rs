@@ -10,20 +10,20 @@ use nix::unistd::Pid;
 use crate::drive::Stop;
 use crate::engine::Error;
 
-/// From one look at the script to the next.
+/// Interval at which the end of the script is checked.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs a script by `sh -c` to its end, its output on standard error; `side` is in its environment as `GRAYMARK_SIDE`.
-/// False if someone asked to stop: then it and all that it started are ended.
+/// Returns `false` if stopped: then it and all its child processes are killed.
 ///
 /// # Errors
 /// If it cannot be started, or fails.
 pub(super) fn run(script: &str, side: &str, stop: &Stop) -> Result<bool, Error> {
-    // The script itself is not told: a password may stand in it.
+    // The script is not printed, because it may contain a password.
     let failed = |what: String| Error::Usage(format!("the script of --{side}-before {what}"));
     let mut command = Command::new("sh");
     command.args(["-c", script]).env("GRAYMARK_SIDE", side).stdin(Stdio::null());
-    // What a script prints is no result; a group of its own can be ended as a whole.
+    // The script's output is not a result; its own process group can be killed as a whole.
     command.stdout(std::io::stderr()).process_group(0);
     let mut child = command.spawn().map_err(|error| failed(format!("cannot be started ({error})")))?;
     loop {
@@ -41,7 +41,7 @@ pub(super) fn run(script: &str, side: &str, stop: &Stop) -> Result<bool, Error> 
 }
 
 fn end(child: &mut Child) {
-    // Who has ended already needs no signal.
+    // A process that has ended needs no signal.
     if let Ok(group) = i32::try_from(child.id()) {
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
     }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_knows_its_side_and_its_failure_is_told() {
+    fn a_script_receives_its_side_and_its_failure_is_reported() {
         let place = tempfile::TempDir::new().unwrap();
         let path = place.path().join("side");
         let script = format!("printf %s \"$GRAYMARK_SIDE\" > '{}'", path.display());
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_hangs_is_ended_when_someone_asks_to_stop() {
+    fn a_hanging_script_is_killed_after_a_stop() {
         let stop = Stop::new();
         stop.request();
         assert!(!run("sleep 600 & wait", "a", &stop).unwrap());

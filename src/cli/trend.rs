@@ -1,4 +1,4 @@
-//! `graymark trend`: where the figure of a history of runs changed.
+//! `graymark trend`: change points in a history of runs.
 
 use std::path::{Path, PathBuf};
 
@@ -16,30 +16,29 @@ use crate::study::trend::{self, Of, Run};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs of the same workload, database, scale and load are a series, in the order of time. A step is where the figures \
-before and after differ more than \
-chance allows (E-divisive means with a permutation test, at 1 %). Each step is told with its size and interval, the \
-first run after it by name and \
-tags, which may be those of a commit or a release, and what else changed there: versions, settings, machine.
+Runs of the same workload, database, scale and load form a series, ordered by time. A step is a point where the \
+figures before and after differ more than by chance (E-divisive means with a permutation test, at 1 %). For each step \
+the output shows its size and interval, the name and tags of the first run after it (such as a commit or a release), \
+and what else changed there: versions, settings, machine.
 
 Examples:
   graymark run --name $(git rev-parse --short HEAD) --tag nightly ...
   graymark trend graymark-runs --tag nightly
   graymark trend graymark-runs --of p99 --html=trend.html")]
 pub(super) struct TrendArgs {
-    /// The directory that holds the records
+    /// The directory that contains the records
     #[arg(value_name = "DIR", default_value = RECORDS)]
     directory: PathBuf,
     /// Only records with this tag; if it is given several times, with all of them
     #[arg(long = "tag", value_name = "TAG", value_parser = parse_label)]
     tag: Vec<String>,
-    /// Which figure is looked at
+    /// Figure to analyse
     #[arg(long, value_name = "FIGURE", default_value = "figure")]
     of: Of,
-    /// Of each series the last so many runs
+    /// Use only the last N runs of each series
     #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(10..=2_000))]
     last: u32,
-    /// Write a page with a picture of each series
+    /// Write a page with a chart of each series
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "trend.html")]
     html: Option<PathBuf>,
     /// Print one JSON object on standard output
@@ -47,26 +46,24 @@ pub(super) struct TrendArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn trend(args: &TrendArgs) -> Result<Ended, Error> {
     let shown = args.directory.display();
     if !args.directory.is_dir() {
-        return Err(Error::Usage(format!("{shown} is no directory: name one that holds records")));
+        return Err(Error::Usage(format!("{shown} is not a directory: give one that contains records")));
     }
     let mut records = Vec::new();
     for record in directory::records(&args.directory)? {
         match Brief::open(&record) {
             Ok(brief) if args.tag.iter().all(|tag| brief.header.tags.contains(tag)) => records.push(brief),
             Ok(_) => {}
-            // One that cannot be read hides none of the others.
+            // An unreadable record does not hide the others.
             Err(error) => tell!("graymark: warning: {error}"),
         }
     }
     let found = trend::of(&records, args.of, args.last as usize, differing);
     if found.series.is_empty() {
-        return Err(Error::Usage(format!(
-            "{shown} has no record of a run that came to its end, or none with this tag"
-        )));
+        return Err(Error::Usage(format!("{shown} has no record of a complete run, or none with this tag")));
     }
     if let Some(to) = &args.html {
         put_page(to, &told::page(&found, to)?)?;
@@ -80,7 +77,7 @@ pub(super) fn trend(args: &TrendArgs) -> Result<Ended, Error> {
     Ok(Ended::Held)
 }
 
-/// What else two runs differ in; nothing if they cannot be read.
+/// Other differences between two runs; empty if they cannot be read.
 fn differing(before: &Run, after: &Run) -> Vec<[String; 3]> {
     let open = |run: &Run| Record::open(Path::new(&run.record)).ok();
     let (Some(before), Some(after)) = (open(before), open(after)) else { return Vec::new() };

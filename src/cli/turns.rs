@@ -1,24 +1,29 @@
-//! Runs in turns: each from a copy of the same loaded database, with one thing or another changed.
+//! Alternating runs: each from a copy of the same loaded database, with different settings.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
-use super::run::{start, tell_alarms, tell_report};
+use super::run::{print_report_path, print_warnings, start};
 use super::script;
 use super::sweep::{Place, Series, load_database};
+use crate::drive::LoadTarget;
 use crate::engine::Error;
-use crate::engine::registry::WorkloadName;
+use crate::engine::registry::{self, WorkloadName};
 use crate::engine::server::log_in_memory::LogInMemory;
 use crate::plan::{Mix, Plan, SCALE, default_record};
 use crate::result::Via;
+use crate::run::open::{Visitor, open, options};
 use crate::run::{Run, Task, random_seed};
 use crate::url::DatabaseUrl;
+use crate::workload::Workload;
 
-/// What a run has of its own.
+/// The settings of a side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {
     /// Its name, which is the directory of its records.
@@ -30,11 +35,11 @@ pub(super) struct Side {
     pub(super) clients: Option<u32>,
     pub(super) via: Option<Via>,
     pub(super) mix: Option<Mix>,
-    /// Each client keeps to warehouses of its own.
+    /// Each client uses only its own warehouses.
     pub(super) at_home: bool,
-    /// Another database of so many warehouses instead.
+    /// Uses another database with this number of warehouses.
     pub(super) scale: Option<u32>,
-    /// A private server has its log in memory.
+    /// Puts the log of a private server in memory.
     pub(super) log_in_memory: bool,
     /// A script that is run before each run.
     pub(super) before: Option<String>,
@@ -42,22 +47,22 @@ pub(super) struct Side {
 
 /// A loaded database, and runs on copies of it.
 pub(super) struct Turns {
-    /// The command, as it is typed.
+    /// The command line.
     command: &'static str,
     pub(super) origin: Place,
     pub(super) plan: Plan,
     pub(super) out: PathBuf,
     interrupt: Interrupt,
-    /// Where databases of another scale are, which are loaded when they are first asked for.
+    /// Databases of other scales, which are loaded at first use.
     others: RefCell<BTreeMap<u32, Place>>,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It ran; whether anything failed.
     Done { failed: bool },
-    /// Someone asked to stop.
+    /// Stopped.
     Stopped,
 }
 
@@ -76,7 +81,7 @@ impl Turns {
         plan.seed.get_or_insert_with(random_seed);
         let out = out.unwrap_or_else(|| default_record(command, db.scheme(), Timestamp::now()));
         if std::fs::read_dir(&out).is_ok_and(|mut there| there.next().is_some()) {
-            return Err(Error::Usage(format!("{} is not empty; name another directory with --out", out.display())));
+            return Err(Error::Usage(format!("{} is not empty; give another directory with --out", out.display())));
         }
         let origin = Place::of(&db, &Series::default(), plan.scale, &out)?;
         let is_server = matches!(origin, Place::Server { .. });
@@ -91,20 +96,56 @@ impl Turns {
             ));
         }
         if !(is_server || origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
-            return Err(Error::Usage(format!(
-                "{} is there already: name a place for the database that is free",
-                origin.url()
-            )));
+            return Err(Error::Usage(format!("{} already exists: give a new place for the database", origin.url())));
         }
         plan.db = Some(db);
         Ok(Turns { command, origin, plan, out, interrupt: Interrupt::listen()?, others: RefCell::default() })
     }
 
-    /// Loads the database; false if someone asked to stop.
+    /// What listens for Ctrl-C.
+    pub(super) fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    /// Refuses settings of a side that cannot be set, before anything is loaded. Only a server knows the names of its
+    /// settings: a private one is started with them, without a database, and stopped again.
+    pub(super) fn check(&self, side: &Side) -> Result<(), Error> {
+        let workload = self.plan.workload.unwrap_or_default();
+        match &self.origin {
+            Place::Private { .. } if !side.settings.is_empty() => {
+                let trial = self.origin.working("trial", &side.options);
+                trial.remove()?;
+                let mut plan = Plan { db: Some(trial.url().clone()), ..self.plan.clone() };
+                plan.set.extend(side.settings.iter().cloned());
+                let there = self.out.exists();
+                let opened = open(workload, options(workload, &plan), Nothing);
+                trial.remove()?;
+                if opened.is_err() && !there {
+                    // The directories that were created for the trial, if nothing else is in them.
+                    let above = trial.directory().into_iter().flat_map(|path| path.ancestors().skip(1));
+                    for directory in above.take_while(|path| path.starts_with(&self.out)) {
+                        let _ = std::fs::remove_dir(directory);
+                    }
+                }
+                opened.map_err(|error| {
+                    let why = error.to_string();
+                    let named = side.settings.iter().any(|(name, _)| why.contains(name.as_str()));
+                    if named { Error::Usage(format!("the settings of side {}: {why}", side.name)) } else { error }
+                })
+            }
+            Place::Private { .. } | Place::Server { .. } => Ok(()),
+            Place::File { url, .. } | Place::Nowhere { url } => {
+                let plan = Plan { db: Some(with_parameters(url, &side.settings)), ..self.plan.clone() };
+                registry::check(options(workload, &plan))
+            }
+        }
+    }
+
+    /// Loads the database; `false` if stopped.
     pub(super) fn load(&self) -> Result<bool, Error> {
         let plan = Plan { db: Some(self.origin.url().clone()), ..self.plan.clone() };
         if matches!(self.origin, Place::Server { .. }) {
-            // What is loaded there is used, whatever its seed.
+            // An existing load is used, whatever its seed.
             let task = Task::new(Plan { seed: None, ..plan }).stop(self.interrupt.stop.clone());
             return Ok(task.load()?.is_some());
         }
@@ -116,7 +157,7 @@ impl Turns {
         Ok(matches!(place, Place::Nowhere { .. }) || load_database(plan, self.interrupt.clone())?)
     }
 
-    /// The loaded database of another scale; none if someone asked to stop.
+    /// The loaded database of another scale; `None` if stopped.
     fn of_scale(&self, scale: u32) -> Result<Option<Place>, Error> {
         if let Some(place) = self.others.borrow().get(&scale) {
             return Ok(Some(place.clone()));
@@ -124,9 +165,9 @@ impl Turns {
         let plan = Plan { scale: Some(scale), ..self.plan.clone() };
         let place = Place::of(&plan.db(plan.workload.unwrap_or_default()), &Series::default(), Some(scale), &self.out)?;
         if !place.is_free() && !matches!(place, Place::Nowhere { .. }) {
-            return Err(Error::Usage(format!("{} is there already", place.url())));
+            return Err(Error::Usage(format!("{} already exists", place.url())));
         }
-        // It is removed with the others, however far its load comes.
+        // It is removed with the others, even if its load fails.
         self.others.borrow_mut().insert(scale, place.clone());
         let loaded = self.load_at(&place, Plan { db: Some(place.url().clone()), ..plan })?;
         Ok(loaded.then_some(place))
@@ -137,12 +178,12 @@ impl Turns {
         self.others.borrow().values().chain([&self.origin]).try_for_each(Place::remove)
     }
 
-    /// Where the record of a run is.
+    /// The directory of a run's record.
     pub(super) fn record(&self, side: &str, repeat: u32) -> PathBuf {
         self.out.join(side).join(repeat.to_string())
     }
 
-    /// Makes a run on a copy of the database, and removes the copy.
+    /// Executes a run on a copy of the database, and removes the copy.
     pub(super) fn run(&self, side: &Side, repeat: u32) -> Result<Turn, Error> {
         if self.interrupt.stop.requested() {
             return Ok(Turn::Stopped);
@@ -162,7 +203,7 @@ impl Turns {
                 None => return Ok(Turn::Stopped),
             },
         };
-        // A copy that someone asks to stop is waited for and removed, as a run is.
+        // After a stop, the copy is completed and removed.
         self.interrupt.running(true);
         let working = origin.working(self.command, &side.options);
         let ran = origin.copy_to(&working).and_then(|()| self.at(side, repeat, &working));
@@ -171,7 +212,7 @@ impl Turns {
         ran
     }
 
-    /// Resets a server's database, which cannot be copied; false if someone asked to stop.
+    /// Restores a server's database, which cannot be copied; `false` if stopped.
     fn restored(&self) -> Result<bool, Error> {
         let url = self.origin.url();
         let task = Task::new(Plan { db: Some(url.clone()), ..self.plan.clone() });
@@ -179,10 +220,10 @@ impl Turns {
         if restored.report.held() {
             return Ok(true);
         }
-        Err(Error::Database(format!("{url} could not be reset to what was loaded: see graymark restore")))
+        Err(Error::Database(format!("{url} could not be restored: see graymark restore")))
     }
 
-    /// On a copy, whose server's log is in memory if the side has it there.
+    /// Runs on a copy, with the server's log in memory if requested.
     fn at(&self, side: &Side, repeat: u32, working: &Place) -> Result<Turn, Error> {
         let log = match working {
             Place::Private { directory, .. } if side.log_in_memory => Some(LogInMemory::move_from(directory)?),
@@ -195,7 +236,7 @@ impl Turns {
 
     fn one(&self, side: &Side, repeat: u32, url: &DatabaseUrl) -> Result<Turn, Error> {
         let mut plan = self.plan.clone();
-        // All runs of a round have the same inputs; rounds differ.
+        // All runs of a round have the same inputs; rounds have different ones.
         plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
         plan.clients = side.clients.or(plan.clients);
         plan.via = side.via.or(plan.via);
@@ -211,11 +252,22 @@ impl Turns {
         });
         let record = self.record(&side.name, repeat);
         let Some(outcome) = start(Run::bench(plan).out(record), &self.interrupt)? else { return Ok(Turn::Stopped) };
-        tell_alarms(&outcome);
-        tell_report(&outcome);
+        print_warnings(&outcome);
+        print_report_path(&outcome);
         let failed = outcome.failed();
         outcome.report?;
         Ok(if outcome.summary.interrupted { Turn::Stopped } else { Turn::Done { failed } })
+    }
+}
+
+/// Only opens a database.
+struct Nothing;
+
+impl Visitor for Nothing {
+    type Output = ();
+
+    fn visit<W: Workload>(self, _: &Runtime, _: Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
+        Ok(())
     }
 }
 
@@ -236,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_a_side_go_into_the_url_where_there_is_no_server() {
+    fn settings_of_a_side_go_into_the_url_without_a_server() {
         let with = |url: &str, all: &[(&str, &str)]| {
             let all: Vec<_> = all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             with_parameters(&url.into(), &all).reveal().to_owned()

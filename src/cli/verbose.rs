@@ -1,5 +1,5 @@
-//! What Graymark does, told step by step on standard error with `-v`, and in more detail with `-vv`. Without either,
-//! nothing listens and a step costs a look at one flag.
+//! Prints steps on standard error with `-v`, and more details with `-vv`. Without either,
+//! a step costs only the test of a flag.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::time::Uptime;
 
 use crate::visible::visible;
 
-/// Listens from now on.
+/// Enables the output.
 pub(super) fn listen(times: u8) {
     let level = match times {
         0 => return,
@@ -22,11 +22,11 @@ pub(super) fn listen(times: u8) {
         .with_target(false)
         .with_writer(|| Visible)
         .finish();
-    // It is the first and only one in the process of a command.
+    // It is the only subscriber of the process.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-/// Standard error, without what a terminal would obey: a step may hold a server's words.
+/// Standard error with escaped control characters: a step may contain text of a server.
 struct Visible;
 
 impl Write for Visible {

@@ -1,5 +1,5 @@
-//! Conflicts that are planted between two sessions: whether an isolation level is in force, and by which codes the
-//! server asks for a transaction again.
+//! Planted conflicts between two sessions: show whether an isolation level is in force, and which error codes of the
+//! server ask for a retry.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use futures_util::future::{Either, join, select};
 use futures_util::pin_mut;
 
 use super::questions::number;
-use super::{Seen, pair};
+use super::{Answer, pair};
 use crate::engine::dialect::{DIALECTS, Dialect};
 use crate::engine::probe::{ProbeSession, ProbedServer, Refusal};
 use crate::plan::ISOLATION;
 use crate::result::Isolation;
 
-/// After this time a session is taken to wait for the other.
-const WAITS: Duration = Duration::from_secs(2);
+/// After this time a session counts as waiting for the other.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Two rows, 1 and 2, each with a number.
 const TABLE: &str = "CREATE TABLE numbers (id integer PRIMARY KEY, v integer)";
@@ -34,33 +34,25 @@ enum Kind {
     Deadlock,
 }
 
-/// All of them.
+/// All conflicts.
 pub(super) const ALL: &[Conflict] = &[
-    Conflict {
-        name: "read committed",
-        title: "READ COMMITTED shows nobody what is not committed",
-        kind: Kind::DirtyRead,
-    },
-    Conflict { name: "repeatable read", title: "REPEATABLE READ shows a row again as it was", kind: Kind::ReadAgain },
-    Conflict {
-        name: "serializable",
-        title: "SERIALIZABLE lets no two transactions each write what the other has read",
-        kind: Kind::WriteSkew,
-    },
+    Conflict { name: "read committed", title: "READ COMMITTED allows no dirty reads", kind: Kind::DirtyRead },
+    Conflict { name: "repeatable read", title: "REPEATABLE READ returns the same row again", kind: Kind::ReadAgain },
+    Conflict { name: "serializable", title: "SERIALIZABLE allows no write skew", kind: Kind::WriteSkew },
     Conflict {
         name: "same row",
-        title: "two transactions that add to the same row: both count, or one is asked for again",
+        title: "two transactions that update the same row: both take effect, or one is to be retried",
         kind: Kind::LostUpdate,
     },
     Conflict {
         name: "deadlock",
-        title: "two transactions that lock two rows crosswise: one is asked for again, by a code that Graymark knows",
+        title: "a deadlock of two transactions: one is to be retried, with a code that Graymark knows",
         kind: Kind::Deadlock,
     },
 ];
 
 impl Conflict {
-    /// Whether a dialect cannot do without: its own isolation level must be in force, and retries must be known.
+    /// Whether a dialect requires it: its default isolation level must be in force, and its retry codes must be known.
     pub(super) fn needed(&self, dialect: &Dialect) -> bool {
         let level = dialect.isolation.unwrap_or(ISOLATION);
         match self.kind {
@@ -70,14 +62,14 @@ impl Conflict {
         }
     }
 
-    /// Plants it. What is seen says by what the server keeps the two apart.
-    pub(super) async fn plant(&self, server: &dyn ProbedServer, place: &str) -> Seen {
+    /// Plants the conflict. The answer says how the server separates the two sessions.
+    pub(super) async fn plant(&self, server: &dyn ProbedServer, place: &str) -> Answer {
         let [mut one, mut other] = pair(server, place).await?;
         let (one, other) = (&mut *one, &mut *other);
-        let told = |refusal: Refusal| refusal.text;
-        one.ask("DROP TABLE IF EXISTS numbers").await.map_err(told)?;
-        one.ask(TABLE).await.map_err(told)?;
-        one.ask("INSERT INTO numbers VALUES (1, 10), (2, 10)").await.map_err(told)?;
+        let texts = |refusal: Refusal| refusal.text;
+        one.ask("DROP TABLE IF EXISTS numbers").await.map_err(texts)?;
+        one.ask(TABLE).await.map_err(texts)?;
+        one.ask("INSERT INTO numbers VALUES (1, 10), (2, 10)").await.map_err(texts)?;
         let usual = server.dialect().isolation.unwrap_or(ISOLATION);
         match self.kind {
             Kind::DirtyRead => dirty_read(server, one, other).await,
@@ -98,19 +90,19 @@ async fn begin(server: &dyn ProbedServer, session: &mut dyn ProbeSession, level:
     Ok(said.to_lowercase().replace('-', " "))
 }
 
-/// What the server says of the level, if it is another one than was asked for.
+/// The name that the server reports for the level, if it differs from the requested one.
 fn renamed(level: Isolation, said: &str) -> String {
     if said == level.words() { String::new() } else { format!("; the server calls the level `{said}`") }
 }
 
-async fn dirty_read(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other: &mut dyn ProbeSession) -> Seen {
+async fn dirty_read(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other: &mut dyn ProbeSession) -> Answer {
     let level = Isolation::ReadCommitted;
     let said = begin(server, one, level).await?;
     begin(server, other, level).await?;
     other.ask("UPDATE numbers SET v = 99 WHERE id = 1").await.map_err(|refusal| refusal.text)?;
     let read = number(one, "SELECT v FROM numbers WHERE id = 1");
     pin_mut!(read);
-    let (value, waited) = match select(read, Box::pin(tokio::time::sleep(WAITS))).await {
+    let (value, waited) = match select(read, Box::pin(tokio::time::sleep(WAIT_TIMEOUT))).await {
         Either::Left((value, _)) => {
             other.ask("ROLLBACK").await.map_err(|refusal| refusal.text)?;
             (value?, false)
@@ -125,21 +117,21 @@ async fn dirty_read(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other
     let by = if waited { "the reader waits for the writer" } else { "the reader sees the version before" };
     match value {
         10 => Ok(format!("{by}{}", renamed(level, &said))),
-        seen => Err(format!("a value that was never committed was read: {seen} instead of 10")),
+        seen => Err(format!("dirty read: {seen} instead of 10")),
     }
 }
 
-async fn read_again(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other: &mut dyn ProbeSession) -> Seen {
+async fn read_again(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other: &mut dyn ProbeSession) -> Answer {
     let level = Isolation::RepeatableRead;
     let said = begin(server, one, level).await?;
     let sql = "SELECT v FROM numbers WHERE id = 1";
     let first = number(one, sql).await?;
     let write = other.ask("UPDATE numbers SET v = 11 WHERE id = 1");
     pin_mut!(write);
-    let (second, by) = match select(write, Box::pin(tokio::time::sleep(WAITS))).await {
+    let (second, by) = match select(write, Box::pin(tokio::time::sleep(WAIT_TIMEOUT))).await {
         Either::Left((written, _)) => {
             written.map_err(|refusal| refusal.text)?;
-            (number(one, sql).await?, "the reader stays at its snapshot")
+            (number(one, sql).await?, "the reader keeps its snapshot")
         }
         Either::Right(((), write)) => {
             let second = number(one, sql).await?;
@@ -151,11 +143,11 @@ async fn read_again(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other
     if first == second {
         Ok(format!("{by}{}", renamed(level, &said)))
     } else {
-        Err(format!("a row was {first}, and then {second}, in the same transaction"))
+        Err(format!("a row was {first}, then {second} in the same transaction"))
     }
 }
 
-/// Does the rest of a transaction; an error rolls it back.
+/// Executes the rest of a transaction; an error rolls it back.
 async fn finish(session: &mut dyn ProbeSession, statements: &[&str]) -> Result<(), Refusal> {
     for statement in statements {
         if let Err(refusal) = session.ask(statement).await {
@@ -166,7 +158,7 @@ async fn finish(session: &mut dyn ProbeSession, statements: &[&str]) -> Result<(
     Ok(())
 }
 
-async fn write_skew(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other: &mut dyn ProbeSession) -> Seen {
+async fn write_skew(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other: &mut dyn ProbeSession) -> Answer {
     let level = Isolation::Serializable;
     let said = begin(server, one, level).await?;
     begin(server, other, level).await?;
@@ -187,7 +179,7 @@ async fn lost_update(
     level: Isolation,
     one: &mut dyn ProbeSession,
     other: &mut dyn ProbeSession,
-) -> Seen {
+) -> Answer {
     begin(server, one, level).await?;
     begin(server, other, level).await?;
     let sql = "SELECT v FROM numbers WHERE id = 1";
@@ -198,10 +190,10 @@ async fn lost_update(
     let commits = [&first, &second].iter().filter(|done| done.is_ok()).count() as i64;
     let value = number(one, sql).await?;
     if value != 10 + commits {
-        return Err(format!("{commits} transactions were committed that each added 1 to 10, and it is {value}"));
+        return Err(format!("{commits} committed transactions each added 1 to 10, and the value is {value}"));
     }
     match commits {
-        2 => Ok(format!("at {} both count", level.words())),
+        2 => Ok(format!("at {} both take effect", level.words())),
         _ => refused(server.dialect(), [first, second]).map(|by| format!("at {} {by}", level.words())),
     }
 }
@@ -211,7 +203,7 @@ async fn deadlock(
     level: Isolation,
     one: &mut dyn ProbeSession,
     other: &mut dyn ProbeSession,
-) -> Seen {
+) -> Answer {
     begin(server, one, level).await?;
     begin(server, other, level).await?;
     let [first, second] = [1, 2].map(|id| format!("UPDATE numbers SET v = v + 1 WHERE id = {id}"));
@@ -221,7 +213,7 @@ async fn deadlock(
     let commits = [&left, &right].iter().filter(|done| done.is_ok()).count() as i64;
     let sum = number(one, "SELECT sum(v) FROM numbers").await?;
     if sum != 20 + 2 * commits {
-        return Err(format!("{commits} transactions were committed that each added 2 to 20, and it is {sum}"));
+        return Err(format!("{commits} committed transactions each added 2 to 20, and the sum is {sum}"));
     }
     match commits {
         2 => Ok("both were committed".to_owned()),
@@ -229,8 +221,8 @@ async fn deadlock(
     }
 }
 
-/// Whether what was refused is asked for again in this dialect, and in which others if not.
-fn refused(dialect: &Dialect, outcomes: [Result<(), Refusal>; 2]) -> Seen {
+/// Whether this dialect retries the error, and if not, which others do.
+fn refused(dialect: &Dialect, outcomes: [Result<(), Refusal>; 2]) -> Answer {
     let refusals: Vec<Refusal> = outcomes.into_iter().filter_map(Result::err).collect();
     let both = if refusals.len() == 2 { "both were refused" } else { "one was refused" };
     for refusal in &refusals {
@@ -245,6 +237,6 @@ fn refused(dialect: &Dialect, outcomes: [Result<(), Refusal>; 2]) -> Seen {
             return Err(format!("{both}: {text}, which the dialect {} does not retry{advice}", dialect.name));
         }
     }
-    let told: Vec<&str> = refusals.iter().map(|refusal| refusal.text.as_str()).collect();
-    Ok(format!("{both}, and is asked for again: {}", told.join("; ")))
+    let texts: Vec<&str> = refusals.iter().map(|refusal| refusal.text.as_str()).collect();
+    Ok(format!("{both}, and is retried: {}", texts.join("; ")))
 }

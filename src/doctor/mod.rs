@@ -1,9 +1,11 @@
-//! `graymark doctor` as a library call: tries everything that Graymark needs on a server of an unknown make, in schemas
-//! or databases of its own, and removes them. It prints nothing.
+//! `graymark doctor` as a library call: tests everything that Graymark needs on an unknown server, in its own schemas
+//! or
+//! databases, and removes them. It prints nothing.
 //!
-//! Single `questions` stand in `doctor.sql` of a dialect. `conflicts` are planted between two sessions, and show which
-//! isolation levels are in force and by which codes the server asks for a transaction again. A `trial` makes all
-//! workloads' tables in a dialect, and runs one of them for a second.
+//! Single `questions` are in `doctor.sql` of a dialect. `conflicts` are planted between two sessions, and show which
+//! isolation levels are in force and which error codes ask for a retry. A `trial` creates the tables of all workloads
+//! in
+//! a dialect, and runs one of them for a second.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -27,54 +29,54 @@ use crate::result::Via;
 use crate::result::doctor::{Diagnosis, Probe, ProbeState, Trial};
 use crate::run::open::runtime;
 
-/// The longest that a question may take.
-const LIMIT: Duration = Duration::from_secs(30);
-/// The longest that the tables of a workload may take: some servers change a schema slowly.
-const LONGEST: Duration = Duration::from_secs(180);
-/// The longest that the removal of what was made may take when someone asks to stop.
-const FAREWELL: Duration = Duration::from_secs(6);
+/// Time limit of a question.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit for the tables of a workload: some servers change a schema slowly.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(180);
+/// Time limit for the removal of test schemas after an interrupt.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Hears of each question, and of each trial, when it has its answer: its name and what came of it.
+/// Receives the name and the result of each question and of each trial.
 type OnAnswer<'a> = dyn FnMut(&str, ProbeState) + 'a;
 
-/// An examination that is to be made.
+/// A compatibility test of a server.
 pub struct Doctor<'a> {
     plan: Plan,
     stop: Stop,
     on_answer: Box<OnAnswer<'a>>,
 }
 
-/// A server under examination, and what serves to ask it.
-struct Examined<'a> {
+/// A server under test, and what is needed to use it.
+struct ServerUnderTest<'a> {
     runtime: &'a tokio::runtime::Runtime,
     server: &'a dyn ProbedServer,
 }
 
-/// What was seen, or what stands against it.
-type Seen = Result<String, String>;
+/// The answer, or the problem.
+type Answer = Result<String, String>;
 
 impl Doctor<'static> {
-    /// Of the server of a plan's database. Of the rest of the plan only the timeout matters.
+    /// Tests the server of a plan's database. The plan's other values are ignored, except the timeout.
     pub fn new(plan: Plan) -> Doctor<'static> {
         Doctor { plan, stop: Stop::new(), on_answer: Box::new(|_, _| {}) }
     }
 }
 
 impl<'a> Doctor<'a> {
-    /// Ends the examination before its time when someone asks to stop by this. What was made is removed all the same.
+    /// Ends the test early when `stop` is requested. Test schemas are removed all the same.
     pub fn stop(self, stop: Stop) -> Self {
         Doctor { stop, ..self }
     }
 
-    /// Who hears of each answer.
+    /// Receives each answer.
     pub fn on_answer<'b>(self, on_answer: impl FnMut(&str, ProbeState) + 'b) -> Doctor<'b> {
         Doctor { plan: self.plan, stop: self.stop, on_answer: Box::new(on_answer) }
     }
 
-    /// Makes it; none if someone asked to stop before the server was reached. Blocks the calling thread.
+    /// Runs the test; `None` if it was stopped before the server was reached. Blocks the calling thread.
     ///
     /// # Errors
-    /// If the plan names no server, or one that cannot be reached or that Graymark cannot examine.
+    /// If the plan names no server, or one that cannot be reached or tested.
     pub fn examine(mut self) -> Result<Option<Diagnosis>, Error> {
         let Some(url) = self.plan.db.clone() else {
             return Err(Error::Usage("give the server with --db, such as --db postgres://me@dbhost/bench".to_owned()));
@@ -100,19 +102,19 @@ impl<'a> Doctor<'a> {
         diagnosis.earlier = runtime.block_on(self.clear(&*server, &places));
         runtime.block_on(self.ask_all(&*server, &mut places, &mut diagnosis));
         if !self.stop.requested() {
-            let examined = Examined { runtime: &runtime, server: &*server };
+            let examined = ServerUnderTest { runtime: &runtime, server: &*server };
             self.try_dialects(&examined, &mut places, &mut diagnosis);
         }
         diagnosis.interrupted = self.stop.requested();
-        let patience = if diagnosis.interrupted { FAREWELL } else { LIMIT };
+        let patience = if diagnosis.interrupted { REMOVAL_TIMEOUT } else { QUESTION_TIMEOUT };
         diagnosis.left = runtime.block_on(places.remove(&*server, patience));
-        // A look-up that hangs in the system keeps nobody waiting.
+        // Does not wait for a name lookup that hangs.
         runtime.shutdown_background();
         Ok(Some(diagnosis))
     }
 
-    /// Awaits an answer for no longer than a question may take, and until someone asks to stop.
-    async fn answer(&self, limit: Duration, work: impl Future<Output = Seen>) -> Seen {
+    /// Awaits an answer up to the time limit, and until stop is requested.
+    async fn answer(&self, limit: Duration, work: impl Future<Output = Answer>) -> Answer {
         let limit = self.plan.timeout.map_or(limit, |seconds| limit.min(Duration::from_secs(seconds.into())));
         let guarded = guarded(async { Ok::<_, Error>(work.await) });
         tokio::select! {
@@ -125,21 +127,23 @@ impl<'a> Doctor<'a> {
         }
     }
 
-    /// Removes what earlier examinations left, for no longer than a question may take.
+    /// Removes what earlier tests left, within the time limit of a question.
     async fn clear(&self, server: &dyn ProbedServer, places: &Places) -> Vec<String> {
         tokio::select! {
             biased;
             () = self.stop.wait() => Vec::new(),
-            told = tokio::time::timeout(LIMIT, guarded(async { Ok::<_, Error>(places.clear(server).await) })) => {
-                told.ok().and_then(Result::ok).unwrap_or_default()
+            lines = tokio::time::timeout(QUESTION_TIMEOUT, guarded(async {
+                Ok::<_, Error>(places.clear(server).await)
+            })) => {
+                lines.ok().and_then(Result::ok).unwrap_or_default()
             }
         }
     }
 
-    /// Makes the place for single questions, and asks them.
+    /// Creates the schema for single questions, and asks them.
     async fn ask_all(&mut self, server: &dyn ProbedServer, places: &mut Places, diagnosis: &mut Diagnosis) {
-        let title = "this user may make a schema or database of its own".to_owned();
-        let (made, took) = timed(self.answer(LIMIT, places.make(server))).await;
+        let title = "this user may create a schema or database".to_owned();
+        let (made, took) = timed(self.answer(QUESTION_TIMEOUT, places.make(server))).await;
         let made = self.keep(diagnosis, Probe::of("place", title, true, made, took));
         if !made {
             return;
@@ -149,27 +153,30 @@ impl<'a> Doctor<'a> {
             if self.stop.requested() {
                 return;
             }
-            let (seen, took) = timed(self.answer(LIMIT, question.ask(server, &place))).await;
+            let (seen, took) = timed(self.answer(QUESTION_TIMEOUT, question.ask(server, &place))).await;
             if question.name == "version" {
                 diagnosis.server = seen.clone().unwrap_or_default();
-                diagnosis.warnings.extend(server.dialect().advice(&diagnosis.server));
+            }
+            if ["version", "extensions"].contains(&question.name) {
+                let advice = server.dialect().advice(seen.as_deref().unwrap_or_default());
+                diagnosis.warnings.extend(advice);
             }
             self.keep(diagnosis, Probe::of(question.name, question.title.to_owned(), question.needed, seen, took));
         }
-        let title = "the fast way in takes 1000 rows".to_owned();
-        let (seen, took) = timed(self.answer(LIMIT, questions::bulk(server, &place))).await;
+        let title = "the bulk load takes 1000 rows".to_owned();
+        let (seen, took) = timed(self.answer(QUESTION_TIMEOUT, questions::bulk(server, &place))).await;
         self.keep(diagnosis, Probe::of("bulk load", title, true, seen, took));
         for conflict in conflicts::ALL {
             if self.stop.requested() {
                 return;
             }
-            let (seen, took) = timed(self.answer(LIMIT, conflict.plant(server, &place))).await;
+            let (seen, took) = timed(self.answer(QUESTION_TIMEOUT, conflict.plant(server, &place))).await;
             let needed = conflict.needed(server.dialect());
             self.keep(diagnosis, Probe::of(conflict.name, conflict.title.to_owned(), needed, seen, took));
         }
     }
 
-    /// Tells of an answer and keeps it; whether the server does what was asked.
+    /// Reports and stores an answer. Returns whether the server passed.
     fn keep(&mut self, diagnosis: &mut Diagnosis, probe: Probe) -> bool {
         let state = if probe.state == ProbeState::Works { ProbeState::Works } else { ProbeState::Missing };
         if !self.stop.requested() {
@@ -179,13 +186,13 @@ impl<'a> Doctor<'a> {
         state == ProbeState::Works
     }
 
-    /// Tries the dialect of the URL and, if it does not do, the others of its wire until one does.
-    fn try_dialects(&mut self, examined: &Examined<'_>, places: &mut Places, diagnosis: &mut Diagnosis) {
+    /// Tries the dialect of the URL and, if it fails, the others of its wire until one passes.
+    fn try_dialects(&mut self, examined: &ServerUnderTest<'_>, places: &mut Places, diagnosis: &mut Diagnosis) {
         let asked = examined.server.dialect();
         let others = DIALECTS.iter().copied().filter(|other| other.wire == asked.wire && other.name != asked.name);
         for dialect in std::iter::once(asked).chain(others) {
             let mut works = true;
-            for (number, via) in ways(dialect).enumerate() {
+            for (number, via) in methods(dialect).enumerate() {
                 let needed = number == 0;
                 for what in trial::STEPS {
                     let began = Instant::now();
@@ -200,7 +207,7 @@ impl<'a> Doctor<'a> {
                     diagnosis.trials.push(trial);
                 }
             }
-            // What a dialect cannot do without beyond the trials: retries that it knows, levels that are in force.
+            // Requirements of a dialect beyond the trials: known retry codes, isolation levels in force.
             let lacking = dialect.name == asked.name && diagnosis.probes.iter().any(Probe::fails);
             if works && !lacking {
                 diagnosis.works_with = Some(dialect.name.to_owned());
@@ -209,46 +216,46 @@ impl<'a> Doctor<'a> {
         }
     }
 
-    /// A part of a trial, in a place of its own.
+    /// A step of a trial, in its own schema.
     fn try_step(
         &self,
-        examined: &Examined<'_>,
+        examined: &ServerUnderTest<'_>,
         places: &mut Places,
         dialect: &'static Dialect,
         via: Via,
         what: &trial::Step,
-    ) -> Seen {
-        let Examined { runtime, server } = *examined;
-        runtime.block_on(self.answer(LIMIT, places.make(server)))?;
-        let place = places.made.last().cloned().ok_or_else(|| "there is no place for it".to_owned())?;
+    ) -> Answer {
+        let ServerUnderTest { runtime, server } = *examined;
+        runtime.block_on(self.answer(QUESTION_TIMEOUT, places.make(server)))?;
+        let place = places.made.last().cloned().ok_or_else(|| "there is no schema for it".to_owned())?;
         match what {
             trial::Step::Rehearse(workload) => {
                 let rehearsal = trial::rehearse(server, dialect, via, *workload, &place);
-                runtime.block_on(self.answer(LONGEST, rehearsal))
+                runtime.block_on(self.answer(TRIAL_TIMEOUT, rehearsal))
             }
             trial::Step::Run => trial::run(server.url_within(&place, dialect), via, self.plan.timeout, &self.stop),
         }
     }
 }
 
-/// The ways in which a dialect speaks, its usual one first.
-fn ways(dialect: &Dialect) -> impl Iterator<Item = Via> {
+/// The methods that a dialect supports, its default first.
+fn methods(dialect: &Dialect) -> impl Iterator<Item = Via> {
     let procedures = dialect.procedures.then_some(Via::Procedures);
     procedures.into_iter().chain(dialect.statements.then_some(Via::Statements))
 }
 
-/// Two sessions in a place, for conflicts between them.
+/// Two sessions in a schema, for conflicts between them.
 async fn pair(server: &dyn ProbedServer, place: &str) -> Result<[Box<dyn ProbeSession>; 2], String> {
     let failed = |error: Error| error.to_string();
     Ok([server.session(Some(place)).await.map_err(failed)?, server.session(Some(place)).await.map_err(failed)?])
 }
 
-async fn timed(work: impl Future<Output = Seen>) -> (Seen, Duration) {
+async fn timed(work: impl Future<Output = Answer>) -> (Answer, Duration) {
     let began = Instant::now();
     (work.await, began.elapsed())
 }
 
-fn state_of(seen: Seen) -> (ProbeState, String) {
+fn state_of(seen: Answer) -> (ProbeState, String) {
     match seen {
         Ok(found) => (ProbeState::Works, found),
         Err(why) => (ProbeState::Missing, why),
@@ -256,14 +263,14 @@ fn state_of(seen: Seen) -> (ProbeState, String) {
 }
 
 impl Probe {
-    fn of(id: &str, title: String, needed: bool, seen: Seen, took: Duration) -> Probe {
+    fn of(id: &str, title: String, needed: bool, seen: Answer, took: Duration) -> Probe {
         let (state, found) = state_of(seen);
         Probe { id: id.to_owned(), title, state: state.into(), needed, found, seconds: took.as_secs_f64() }
     }
 }
 
 impl Trial {
-    fn of(dialect: &str, via: Via, needed: bool, what: String, seen: Seen, took: Duration) -> Trial {
+    fn of(dialect: &str, via: Via, needed: bool, what: String, seen: Answer, took: Duration) -> Trial {
         let (state, found) = state_of(seen);
         let (dialect, via, state) = (dialect.to_owned(), via.into(), state.into());
         Trial { dialect, via, needed, what, state, found, seconds: took.as_secs_f64() }

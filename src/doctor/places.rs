@@ -1,4 +1,4 @@
-//! The schemas or databases that an examination makes, and those that earlier ones left because they were killed.
+//! Schemas or databases that a test creates, and those that killed earlier tests left.
 
 use std::time::Duration;
 
@@ -6,65 +6,65 @@ use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
-use super::Seen;
+use super::Answer;
 use crate::engine::Error;
 use crate::engine::guard::guarded;
 use crate::engine::probe::ProbedServer;
 
-/// How the names of all such places begin.
-const NAME: &str = "graymark_doctor_";
-/// The question for places of that name. In a `LIKE`, `_` alone stands for any letter.
+/// Prefix of their names.
+const PREFIX: &str = "graymark_doctor_";
+/// Finds schemas with that prefix. In a `LIKE`, `_` stands for any character.
 const ALL: &str = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'graymark%' ORDER BY 1";
 
-/// Who makes places: a process, which no other one is that ever was on its machine.
+/// The process that created a schema, unique on its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Maker {
-    /// Stands for the machine, since it was started, and for the part of it in which process ids count.
+struct OwnerProcess {
+    /// Identifies the machine since its boot, and the namespace of its process ids.
     machine: u64,
     pid: i32,
-    /// When it began, in ticks since the machine was started.
+    /// Start time in ticks since the boot.
     began: u64,
 }
 
-impl Maker {
-    /// This process; none where the system does not tell what it takes.
-    fn this() -> Option<Maker> {
+impl OwnerProcess {
+    /// This process; `None` if the system does not provide the information.
+    fn this() -> Option<OwnerProcess> {
         let pid = i32::try_from(std::process::id()).ok()?;
-        Some(Maker { machine: machine()?, pid, began: began(pid)? })
+        Some(OwnerProcess { machine: machine()?, pid, began: began(pid)? })
     }
 
-    /// Who made a place, from its name; none if the name does not tell.
-    fn of(place: &str) -> Option<Maker> {
-        let mut parts = place.strip_prefix(NAME)?.split('_');
+    /// The process that created a schema, from its name; `None` if the name does not contain it.
+    fn of(place: &str) -> Option<OwnerProcess> {
+        let mut parts = place.strip_prefix(PREFIX)?.split('_');
         let machine = parts.next().filter(|hash| hash.len() == 16)?;
-        let maker = Maker {
+        let maker = OwnerProcess {
             machine: u64::from_str_radix(machine, 16).ok()?,
             pid: parts.next()?.parse().ok().filter(|pid| *pid > 0)?,
             began: parts.next()?.parse().ok()?,
         };
         parts.next()?.parse::<u32>().ok()?;
-        // Written otherwise, it is not of this making.
+        // A name in another notation is not Graymark's.
         (parts.next().is_none() && place.starts_with(&format!("{}_", maker.prefix()))).then_some(maker)
     }
 
     fn prefix(&self) -> String {
-        format!("{NAME}{:016x}_{}_{}", self.machine, self.pid, self.began)
+        format!("{PREFIX}{:016x}_{}_{}", self.machine, self.pid, self.began)
     }
 
-    /// Whether it is sure that the process has ended.
+    /// Whether the process has certainly ended.
     fn is_dead(&self) -> bool {
         if Some(self.machine) != machine() {
             return false;
         }
         match kill(Pid::from_raw(self.pid), None) {
             Err(Errno::ESRCH) => true,
-            // Another one may have its id by now. What cannot be seen may be alive.
+            // Another process may have its id by now. A process that is not visible may be alive.
             _ => began(self.pid).is_some_and(|began| began != self.began),
         }
     }
 }
 
-/// A number for this machine since its start, for the namespaces of process ids and of time.
+/// A number for this boot of the machine and for the namespaces of process ids and of time.
 fn machine() -> Option<u64> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let space = |of: &str| std::fs::read_link(format!("/proc/self/ns/{of}")).map(|to| to.display().to_string());
@@ -74,13 +74,13 @@ fn machine() -> Option<u64> {
     Some(text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// When a process began, in ticks since the machine was started (proc(5)).
+/// Start time of a process, in ticks since the boot (proc(5)).
 fn began(pid: i32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
 }
 
-/// The places that this examination made.
+/// The schemas that this test created.
 pub(super) struct Places {
     prefix: String,
     pub(super) made: Vec<String>,
@@ -88,40 +88,42 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new() -> Places {
-        let prefix = Maker::this().map_or_else(|| format!("{NAME}{:08x}", rand::random::<u32>()), |this| this.prefix());
+        let prefix =
+            OwnerProcess::this().map_or_else(|| format!("{PREFIX}{:08x}", rand::random::<u32>()), |this| this.prefix());
         Places { prefix, made: Vec::new() }
     }
 
-    /// Looks for what earlier examinations left, and removes that of processes of this machine that have ended. A line
+    /// Finds schemas of earlier tests, and removes those of processes of this machine that have ended. Returns a line
+    /// for
     /// each.
     pub(super) async fn clear(&self, server: &dyn ProbedServer) -> Vec<String> {
-        // An examination finds out by itself what stands against a question.
+        // A failing connection is reported by the test itself.
         let Ok(mut session) = server.session(None).await else { return Vec::new() };
         let Ok(rows) = session.ask(ALL).await else { return Vec::new() };
         let names = rows.into_iter().filter_map(|row| row.into_iter().next().flatten());
-        let mut told = Vec::new();
-        for place in names.filter(|name| name.starts_with(NAME) && !name.starts_with(&format!("{}_", self.prefix))) {
+        let mut texts = Vec::new();
+        for place in names.filter(|name| name.starts_with(PREFIX) && !name.starts_with(&format!("{}_", self.prefix))) {
             let remove = server.remove_place(&place);
-            let dead = Maker::of(&place).is_some_and(|maker| maker.is_dead());
+            let dead = OwnerProcess::of(&place).is_some_and(|maker| maker.is_dead());
             let what = match dead {
                 true => match session.ask(&remove).await {
-                    Ok(_) => "a doctor that was killed left it; it was removed".to_owned(),
+                    Ok(_) => "left by a killed doctor and removed".to_owned(),
                     Err(refusal) => {
-                        format!("a doctor that was killed left it: {}; remove it with {remove}", refusal.text)
+                        format!("left by a killed doctor and not removed: {}; remove it with {remove}", refusal.text)
                     }
                 },
-                false => format!("another doctor made it, and may be at work; if none is, remove it with {remove}"),
+                false => format!("made by another doctor, which may still run; if not, remove it with {remove}"),
             };
-            told.push(format!("{place}: {what}"));
+            texts.push(format!("{place}: {what}"));
         }
-        told
+        texts
     }
 
-    /// Makes another one, which is the last then.
-    pub(super) async fn make(&mut self, server: &dyn ProbedServer) -> Seen {
+    /// Creates another schema and appends it.
+    pub(super) async fn make(&mut self, server: &dyn ProbedServer) -> Answer {
         let place = format!("{}_{}", self.prefix, self.made.len());
         let mut session = server.session(None).await.map_err(|error| error.to_string())?;
-        // It is Graymark's even if the answer is lost: nobody else knows the name.
+        // It is Graymark's even if the reply is lost: the name is unique.
         let made = session.ask(&server.make_place(&place)).await;
         if made.as_ref().is_ok() || made.as_ref().is_err_and(|refusal| refusal.code.is_empty()) {
             self.made.push(place.clone());
@@ -129,7 +131,7 @@ impl Places {
         made.map(|_| place).map_err(|refusal| refusal.text)
     }
 
-    /// Removes all of them; those that are left, with the reasons.
+    /// Removes all of them. Returns those that could not be removed, with the reasons.
     pub(super) async fn remove(&mut self, server: &dyn ProbedServer, patience: Duration) -> Vec<String> {
         let mut left = Vec::new();
         let end = tokio::time::Instant::now() + patience;
@@ -143,7 +145,7 @@ impl Places {
                 Ok(Ok(Ok(_))) => continue,
                 Ok(Ok(Err(why))) => why,
                 Ok(Err(error)) => error.to_string(),
-                Err(_) => "no time was left".to_owned(),
+                Err(_) => "the time limit was reached".to_owned(),
             };
             left.push(format!("{place}: {why}; remove it with {}", server.remove_place(&place)));
         }
@@ -157,22 +159,22 @@ mod tests {
 
     #[test]
     fn only_what_has_ended_here_is_dead() {
-        let this = Maker::this().unwrap();
-        let place = |maker: Maker| format!("{}_7", maker.prefix());
-        assert_eq!(Maker::of(&place(this)), Some(this));
-        // The largest process id that Linux has, and a thousand years after the start.
-        let longest = Maker { machine: u64::MAX, pid: 4_194_304, began: 3_200_000_000_000 };
+        let this = OwnerProcess::this().unwrap();
+        let place = |maker: OwnerProcess| format!("{}_7", maker.prefix());
+        assert_eq!(OwnerProcess::of(&place(this)), Some(this));
+        // The largest process id of Linux, and a thousand years after the boot.
+        let longest = OwnerProcess { machine: u64::MAX, pid: 4_194_304, began: 3_200_000_000_000 };
         assert!(place(longest).len() <= 63, "PostgreSQL's longest");
         assert!(!this.is_dead());
-        assert!(Maker { began: this.began + 1, ..this }.is_dead(), "another one has its id");
+        assert!(OwnerProcess { began: this.began + 1, ..this }.is_dead(), "another one has its id");
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        let other = Maker { pid, began: began(pid).unwrap(), ..this };
+        let other = OwnerProcess { pid, began: began(pid).unwrap(), ..this };
         assert!(!other.is_dead());
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(other.is_dead());
-        assert!(!Maker { machine: this.machine + 1, ..other }.is_dead(), "it is of another machine");
+        assert!(!OwnerProcess { machine: this.machine + 1, ..other }.is_dead(), "it is of another machine");
         for name in [
             "graymark_doctor_0123abcd_0",
             "graymark_doctor_0123456789abcdef_1_2",
@@ -182,7 +184,7 @@ mod tests {
             "graymark_doctor_0123456789abcdef_1_2_x",
             "graymarks_own",
         ] {
-            assert_eq!(Maker::of(name), None, "{name}");
+            assert_eq!(OwnerProcess::of(name), None, "{name}");
         }
     }
 }

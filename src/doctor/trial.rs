@@ -1,6 +1,6 @@
-//! Trials of a dialect: all workloads' tables and transactions, and a run of a second.
+//! Trials of a dialect: the tables and transactions of all workloads, and a run of a second.
 
-use super::Seen;
+use super::Answer;
 use crate::drive::Stop;
 use crate::engine::dialect::Dialect;
 use crate::engine::probe::ProbedServer;
@@ -11,7 +11,7 @@ use crate::result::Via;
 use crate::run::Run;
 use crate::url::DatabaseUrl;
 
-/// A part of a trial.
+/// A step of a trial.
 pub(super) enum Step {
     /// A workload's tables and transactions, without rows.
     Rehearse(WorkloadName),
@@ -19,13 +19,13 @@ pub(super) enum Step {
     Run,
 }
 
-/// All of them, in their order.
+/// All steps in order.
 pub(super) const STEPS: &[Step] = &[Step::Rehearse(WorkloadName::Tpcc), Step::Run];
 /// The workload that is loaded and run.
 const SMALLEST: WorkloadName = WorkloadName::DebitCredit;
 
 impl Step {
-    /// What it does, in words.
+    /// A description of the step.
     pub(super) fn title(&self) -> String {
         match self {
             Step::Rehearse(workload) => {
@@ -39,9 +39,9 @@ impl Step {
 }
 
 /// A workload's SQL in a dialect.
-struct Texts(&'static Dialect);
+struct SqlOf(&'static Dialect);
 
-impl WorkloadVisitor for Texts {
+impl WorkloadVisitor for SqlOf {
     type Output = WorkloadSql;
 
     fn visit<W: SqlWorkload>(self) -> WorkloadSql {
@@ -49,22 +49,22 @@ impl WorkloadVisitor for Texts {
     }
 }
 
-/// Makes a workload's tables in an empty place and prepares its transactions.
+/// Creates a workload's tables in an empty schema and prepares its transactions.
 pub(super) async fn rehearse(
     server: &dyn ProbedServer,
     dialect: &'static Dialect,
     via: Via,
     workload: WorkloadName,
     place: &str,
-) -> Seen {
+) -> Answer {
     let level = dialect.isolation.unwrap_or(ISOLATION);
-    let done = server.rehearse(place, &workload.visit(Texts(dialect)), via, level).await;
+    let done = server.rehearse(place, &workload.visit(SqlOf(dialect)), via, level).await;
     done.map(|()| String::new()).map_err(|error| error.to_string())
 }
 
-/// Loads the smallest population and runs for a second, as any run does it.
-pub(super) fn run(url: DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop) -> Seen {
-    let directory = tempfile::tempdir().map_err(|error| format!("no temporary directory can be made: {error}"))?;
+/// Loads the smallest population and executes a normal run of a second.
+pub(super) fn run(url: DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop) -> Answer {
+    let directory = tempfile::tempdir().map_err(|error| format!("a temporary directory cannot be created: {error}"))?;
     let plan = Plan {
         db: Some(url),
         workload: Some(SMALLEST),
@@ -83,16 +83,16 @@ pub(super) fn run(url: DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop)
     let completed: u64 = summary.transactions.values().map(|of_type| of_type.completed).sum();
     let failed: u64 = summary.outcomes.values().map(|outcomes| outcomes.failed).sum();
     let agrees = match summary.database.agrees {
-        Some(true) => "the database counts as many effects",
-        Some(false) => "the database counts other effects",
+        Some(true) => "the database has the same effects",
+        Some(false) => "the database has different effects",
         None => "effects were not counted",
     };
     let broken = summary.consistency.failed.join(", ");
     let conditions = match broken.as_str() {
         "" => format!("{} conditions hold", summary.consistency.held),
-        broken => format!("conditions that do not hold: {broken}"),
+        broken => format!("conditions that failed: {broken}"),
     };
-    let told = format!("{completed} transactions, {failed} failed; {agrees}; {conditions}");
+    let texts = format!("{completed} transactions, {failed} failed; {agrees}; {conditions}");
     let works = !outcome.failed() && completed > 0 && summary.database.agrees == Some(true);
-    if works { Ok(told) } else { Err(told) }
+    if works { Ok(texts) } else { Err(texts) }
 }

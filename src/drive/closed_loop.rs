@@ -1,4 +1,4 @@
-//! The closed loop: each session asks for the next transaction as soon as the last one is answered.
+//! The closed loop: each session requests the next transaction as soon as it has the last reply.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -6,17 +6,17 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::course::Clock;
-use super::stats::{Asked, ThreadStats};
+use super::phases::Clock;
+use super::stats::{PendingTransaction, ThreadStats};
 use super::worker::Worker;
 use super::{Schedule, Stages, Stop};
 use crate::engine::Sessions;
 use crate::workload::{Terminal, Workload};
 
-/// The terminals that one closed loop stands for. It asks a random one for each transaction, so that all warehouses are
-/// in use and any two loops can meet in one, however few loops there are; at home it stands for terminals that follow
-/// one another. In stages each loop stands for all of them, so that a stage of few loops uses no less of the database
-/// than one of many.
+/// The terminals that one session of a closed loop stands for. It chooses a random one for each transaction, so that
+/// all warehouses are used and any two sessions can meet in one, even if there are few sessions. With `at_home` it
+/// stands for consecutive terminals. In stages each session stands for all terminals, so that a stage with few sessions
+/// uses as much of the database as one with many.
 pub(super) struct TerminalGroup<W: Workload> {
     terminals: Vec<W::Terminal>,
     choice: Xoshiro256PlusPlus,
@@ -27,7 +27,7 @@ impl<W: Workload> TerminalGroup<W> {
         let session_number = u64::from(session);
         let (first, end, step) = match stages.is_empty() {
             true if schedule.at_home => {
-                // Whole warehouses or branches where there is one for each.
+                // Whole warehouses or branches if there are enough for one each.
                 let each = u64::from(W::TERMINALS.max(1));
                 let clients = u64::from(schedule.clients.max(1));
                 let size = if schedule.terminals / each >= clients { each } else { 1 };
@@ -35,7 +35,7 @@ impl<W: Workload> TerminalGroup<W> {
                 (share(session_number), share(session_number + 1), 1)
             }
             true => (session_number, schedule.terminals, schedule.clients),
-            // Further numbers are the same terminals again, with random streams of their own.
+            // Higher numbers are the same terminals again, with their own random streams.
             false => (session_number * schedule.terminals, (session_number + 1) * schedule.terminals, 1),
         };
         let passed = schedule.pass * schedule.terminals * u64::from(schedule.clients);
@@ -53,7 +53,7 @@ impl<W: Workload> TerminalGroup<W> {
     }
 }
 
-/// One closed loop, which works in its shifts and sleeps between them.
+/// One session of a closed loop, which works in its stages and sleeps between them.
 pub(super) async fn client<W: Workload, E: Sessions<W>>(
     mut worker: Worker<'_, '_, W, E>,
     stats: &RefCell<ThreadStats<'_>>,
@@ -74,11 +74,12 @@ pub(super) async fn client<W: Workload, E: Sessions<W>>(
             if now >= end.min(clock.end()) {
                 break;
             }
-            // A user whose connection is lost wants the next transaction from then on, and waits for the database to
-            // come back.
+            // A user whose connection is lost wants the next transaction from that moment, and waits for the database
+            // to come back.
             let intended = worker.lost().map_or(now, |lost| lost.clamp(from.min(now), now));
             let input = crowd.next_input();
-            let asked = Asked { transaction: W::transaction(&input), intended, taken: intended, deferred: false };
+            let asked =
+                PendingTransaction { transaction: W::transaction(&input), intended, taken: intended, deferred: false };
             match worker.work(&input, asked).await {
                 Some(output) => {
                     stats.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
@@ -120,6 +121,7 @@ mod tests {
             settles: false,
             duration: 1,
             patience: 60,
+            connect_rate: None,
         };
         let parameters = [("c_load".to_owned(), 7)].into();
         let terminals = Tpcc::terminals(3, &parameters, 1).unwrap();
@@ -140,7 +142,7 @@ mod tests {
             assert_eq!(warehouses(true, 6, session), [session as i32 / 2 + 1].into());
             assert_eq!(warehouses(false, 6, session), [1, 2, 3].into());
         }
-        // Fewer clients than warehouses share none of them.
+        // Fewer clients than warehouses: no two share a warehouse.
         assert_eq!((warehouses(true, 2, 0), warehouses(true, 2, 1)), ([1].into(), [2, 3].into()));
     }
 }

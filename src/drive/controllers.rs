@@ -1,5 +1,4 @@
-//! Controllers: what is asked of the database beside the transactions, at its times (the checkpoint and vacuum
-//! controllers of TPCC-UVa).
+//! Maintenance at given times of a run: checkpoints and vacuums (the checkpoint and vacuum controllers of TPCC-UVa).
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -12,19 +11,19 @@ use crate::result::Event;
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::workload::Workload;
 
-/// Seconds into a ramp-up of unknown length at which its first checkpoint is asked for: before it can be found steady.
+/// Time of the first checkpoint in a ramp-up of unknown length, in seconds: before the load can be found steady.
 const FIRST: u32 = 10;
 
 impl Controllers {
-    /// Whether there is anything to do.
+    /// Whether any maintenance is planned.
     pub(super) fn have_work(&self) -> bool {
         [self.checkpoint, self.vacuum].iter().any(|every| every.is_some_and(|every| every > 0))
     }
 
-    /// What is to be done when in a ramp-up of a known length, in seconds since the run's start, in order.
+    /// The maintenance in a ramp-up of known length, with times in seconds since the run's start, in order.
     fn before(&self, begin: u32) -> Vec<(u32, MaintenanceKind)> {
         let Some(every) = self.checkpoint.filter(|every| *every > 0) else { return Vec::new() };
-        // Clause 5.5.2.2 wants one before the interval, in steady state; the next opens the interval.
+        // Clause 5.5.2.2 requires one in steady state before the interval; the next one begins the interval.
         let times: Vec<u32> = if begin > every {
             (begin % every..begin).step_by(every as usize).filter(|at| *at > 0).collect()
         } else if begin > 1 {
@@ -35,7 +34,7 @@ impl Controllers {
         times.into_iter().map(|at| (at, MaintenanceKind::Checkpoint)).collect()
     }
 
-    /// The same in a ramp-up that ends when the load is steady, after so many seconds at most.
+    /// The same in a ramp-up that ends when the load is steady, after `most` seconds at the latest.
     fn while_it_settles(&self, most: u32) -> Vec<(u32, MaintenanceKind)> {
         let every = self.checkpoint.filter(|every| *every > 0);
         let times = every.into_iter().flat_map(|every| (FIRST..most).step_by(every as usize));
@@ -59,8 +58,8 @@ impl Controllers {
     }
 }
 
-/// Works the agenda until the run ends. Something that comes due while the one before still goes on is done right after
-/// it.
+/// Runs the planned maintenance until the run ends. What comes due while the previous task is running starts right
+/// after it.
 pub(super) fn thread<W: Workload>(
     engine: &dyn Engine<W>,
     run: &Run<W>,
@@ -68,17 +67,17 @@ pub(super) fn thread<W: Workload>(
     reports: &mpsc::Sender<Report>,
     started: &mpsc::Receiver<Instant>,
 ) {
-    // Nobody listens any more if the run was given up.
+    // The receiver is gone if the run was abandoned.
     let _ = reports.send(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {
-        let Run { schedule, course, stop, .. } = run;
-        let upkeep = Upkeep { engine, begin, reports };
+        let Run { schedule, phases, stop, .. } = run;
+        let upkeep = MaintenanceRun { engine, begin, reports };
         let works = async {
-            let clock = course.from(begin);
+            let clock = phases.from(begin);
             if schedule.settles {
-                // What is under way when the ramp-up's end is decided is brought to its end.
+                // A task that is running when the end of the ramp-up is decided is completed.
                 let agenda = controllers.while_it_settles(schedule.ramp_up);
                 let mut decided = std::pin::pin!(clock.decided());
                 for (at, kind) in agenda {
@@ -90,12 +89,12 @@ pub(super) fn thread<W: Workload>(
                 }
                 clock.decided().await;
             } else {
-                for (at, kind) in controllers.before(course.ramp_up()) {
+                for (at, kind) in controllers.before(phases.ramp_up()) {
                     upkeep.due(at).await;
                     upkeep.work(kind).await;
                 }
             }
-            for (at, kind) in controllers.within(course.ramp_up(), course.seconds()) {
+            for (at, kind) in controllers.within(phases.ramp_up(), phases.seconds()) {
                 upkeep.due(at).await;
                 upkeep.work(kind).await;
             }
@@ -108,20 +107,20 @@ pub(super) fn thread<W: Workload>(
     });
 }
 
-/// What is asked of the database in a run that has begun.
-struct Upkeep<'a, W: Workload> {
+/// The maintenance of a run in progress.
+struct MaintenanceRun<'a, W: Workload> {
     engine: &'a dyn Engine<W>,
     begin: Instant,
     reports: &'a mpsc::Sender<Report>,
 }
 
-impl<W: Workload> Upkeep<'_, W> {
-    /// Returns so many seconds after the run's start.
+impl<W: Workload> MaintenanceRun<'_, W> {
+    /// Returns `at` seconds after the run's start.
     async fn due(&self, at: u32) {
         tokio::time::sleep_until((self.begin + Duration::from_secs(u64::from(at))).into()).await;
     }
 
-    /// Has it done, and tells.
+    /// Runs a maintenance task and reports it.
     async fn work(&self, kind: MaintenanceKind) {
         let asked = Instant::now();
         let done = guarded(self.engine.maintain(kind)).await;

@@ -1,4 +1,4 @@
-//! What goes wrong in a run, on a timetable: one fault after the other, on a thread of its own.
+//! Injects the planned faults of a run one after the other, on a separate thread.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -16,28 +16,28 @@ use crate::result::Event;
 use crate::visible::one_line;
 use crate::workload::Workload;
 
-/// From one look at a script, or at the wish to stop, to the next.
+/// Interval between polls of a script and of the stop request.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long a server may take to give up after its disk has room again: it may be in the middle of it.
+/// How long a server may take to exit after its disk has space again: it may be about to exit.
 const GIVES_UP: Duration = Duration::from_secs(1);
 
-/// What goes wrong, and when.
+/// The faults of a run, with their times.
 #[derive(Clone, Debug, Default)]
-pub struct Timetable {
-    /// In the order of time.
+pub struct FaultSchedule {
+    /// Ordered by time.
     pub faults: Vec<Fault>,
-    /// The network between sessions and server, if it is to fail.
+    /// The proxy between sessions and server, if network faults are planned.
     pub relay: Option<Relay>,
 }
 
-impl Timetable {
+impl FaultSchedule {
     pub(super) fn is_empty(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// Does one after the other until the run ends. One that comes due while the one before still goes on is done right
-    /// after it; at the end of the run all is as it was.
+    /// Injects the faults in order until the run ends. A fault that comes due while the previous one lasts follows it
+    /// directly. At the end of the run everything is restored.
     pub(super) fn work<W: Workload>(
         &self,
         engine: &dyn Engine<W>,
@@ -45,27 +45,27 @@ impl Timetable {
         reports: &mpsc::Sender<Report>,
         started: &mpsc::Receiver<Instant>,
     ) {
-        // Nobody listens any more if the run was given up.
+        // The receiver is gone if the run was abandoned.
         let _ = reports.send(Report::Ready(Ok(())));
         let Ok(begin) = started.recv() else { return };
-        let Run { course, stop, .. } = run;
-        while course.is_open(begin.elapsed().as_secs_f64()) && !stop.requested() {
+        let Run { phases, stop, .. } = run;
+        while phases.is_open(begin.elapsed().as_secs_f64()) && !stop.requested() {
             std::thread::sleep(PAUSE);
         }
-        // Nothing goes wrong before the interval, so that its times are known now.
-        let (interval, end) = (begin + Duration::from_secs(course.ramp_up().into()), course.from(begin).end());
+        // No fault comes before the interval, so its times are known now.
+        let (interval, end) = (begin + Duration::from_secs(phases.ramp_up().into()), phases.from(begin).end());
         let cut_off = |number, off| block_on(engine.cut_off(number, off));
         let server = engine.private_server();
-        let breaker = Breaker { server, relay: self.relay.as_ref(), cut_off: &cut_off, stop, end };
+        let injector = FaultInjector { server, relay: self.relay.as_ref(), cut_off: &cut_off, stop, end };
         let tell = |event| drop(reports.send(Report::Happened(event)));
         for (number, fault) in self.faults.iter().enumerate() {
-            breaker.wait_until(interval + fault.at);
+            injector.wait_until(interval + fault.at);
             if stop.requested() || Instant::now() >= end {
                 return;
             }
             let what = one_line(&fault.action.to_string());
             tell(Event::FaultBegan { at: begin.elapsed().as_secs_f64(), fault: number, what });
-            let (done, error) = match breaker.carry_out(&fault.action) {
+            let (done, error) = match injector.carry_out(&fault.action) {
                 Ok(done) => (done, None),
                 Err(error) => (None, Some(error.to_string())),
             };
@@ -74,25 +74,25 @@ impl Timetable {
     }
 }
 
-/// Waits for an answer of a server, on this thread.
+/// Waits for a server's answer on this thread.
 fn block_on<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Error::Database(format!("cannot ask a server: {error}")))?.block_on(answer)
+    runtime.map_err(|error| Error::Database(format!("cannot start a runtime: {error}")))?.block_on(answer)
 }
 
-/// Breaks things and mends them.
-struct Breaker<'a> {
+/// Injects faults and ends them.
+struct FaultInjector<'a> {
     server: Option<&'a dyn PrivateServer>,
     relay: Option<&'a Relay>,
-    /// Cuts a node off from the others, or joins it to them again.
+    /// Partitions a node from the others, or joins it again.
     cut_off: &'a dyn Fn(usize, bool) -> Result<String, Error>,
     stop: &'a Stop,
-    /// When the run ends.
+    /// The end of the run.
     end: Instant,
 }
 
-impl Breaker<'_> {
-    /// Does it, and mends it where that belongs to it. Says in words what the plan does not.
+impl FaultInjector<'_> {
+    /// Injects a fault, and ends it if it has a length. Returns details that the plan does not have.
     fn carry_out(&self, action: &Action) -> Result<Option<String>, Error> {
         match action {
             Action::KillPrimary => return self.nodes()?.kill_primary().map(Some),
@@ -151,9 +151,9 @@ impl Breaker<'_> {
         nodes.start_standby(number)
     }
 
-    /// Has all processes of a server stand still for a time.
+    /// Suspends all processes of a server for a time.
     fn pause(&self, server: &dyn PrivateServer, length: Duration) -> Result<(), Error> {
-        // Some of them may stand still although others could not be stopped.
+        // Some processes may be suspended even if others could not be.
         let paused = server.pause();
         if paused.is_ok() {
             self.wait(length);
@@ -163,20 +163,20 @@ impl Breaker<'_> {
     }
 
     fn node(&self, number: usize) -> Result<&dyn PrivateServer, Error> {
-        let missing = || Error::Usage(format!("node {number} does not run"));
+        let missing = || Error::Usage(format!("node {number} is not running"));
         self.server()?.member(number).ok_or_else(missing)
     }
 
     fn nodes(&self) -> Result<&dyn Nodes, Error> {
         let nodes = self.server.and_then(PrivateServer::nodes);
-        nodes.ok_or_else(|| Error::Usage("there are no standbys that Graymark started".to_owned()))
+        nodes.ok_or_else(|| Error::Usage("Graymark started no standbys".to_owned()))
     }
 
     fn server(&self) -> Result<&dyn PrivateServer, Error> {
-        self.server.ok_or_else(|| Error::Usage("there is no server that Graymark started".to_owned()))
+        self.server.ok_or_else(|| Error::Usage("Graymark did not start the server".to_owned()))
     }
 
-    /// Starts the server again if it ended for want of room, as who looks after it would once there is some.
+    /// Starts the server again if it exited because its disk was full, as an administrator would.
     fn start_if_ended(&self) -> Result<(), Error> {
         let server = self.server()?;
         let end = Instant::now() + GIVES_UP;
@@ -190,18 +190,18 @@ impl Breaker<'_> {
     }
 
     fn disk(&self) -> Result<&Disk, Error> {
-        self.server()?.disk().ok_or_else(|| Error::Usage("its data lie on no disk of Graymark's own".to_owned()))
+        self.server()?.disk().ok_or_else(|| Error::Usage("its data directory is not on Graymark's own disk".to_owned()))
     }
 
     fn network(&self, network: Network, length: Duration) -> Result<(), Error> {
-        let relay = self.relay.ok_or_else(|| Error::Usage("sessions are led through no relay".to_owned()))?;
+        let relay = self.relay.ok_or_else(|| Error::Usage("sessions do not connect through a relay".to_owned()))?;
         relay.set(network);
         self.wait(length);
         relay.set(Network::default());
         Ok(())
     }
 
-    /// Waits for a time, but no longer than the run goes on.
+    /// Waits for a time, but not beyond the end of the run.
     fn wait(&self, length: Duration) {
         self.wait_until(Instant::now() + length);
     }
@@ -217,7 +217,7 @@ impl Breaker<'_> {
         }
     }
 
-    /// Runs a program and waits for it, but no longer than the run goes on.
+    /// Runs a program and waits for it, but not beyond the end of the run.
     fn script(&self, path: &Path) -> Result<(), Error> {
         let ended = || self.stop.requested() || Instant::now() >= self.end;
         script::run(path, &ended).map_err(|why| match why {
@@ -233,9 +233,9 @@ mod tests {
 
     use super::*;
 
-    fn breaker(stop: &Stop, left: Duration) -> Breaker<'_> {
+    fn injector(stop: &Stop, left: Duration) -> FaultInjector<'_> {
         let cut_off = &|_, _| Err(Error::Usage("there are no nodes".to_owned()));
-        Breaker { server: None, relay: None, cut_off, stop, end: Instant::now() + left }
+        FaultInjector { server: None, relay: None, cut_off, stop, end: Instant::now() + left }
     }
 
     fn script(place: &Path, text: &str) -> Action {
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_script_is_waited_for_and_its_failure_told() {
         let (place, stop) = (tempfile::tempdir().unwrap(), Stop::new());
-        let long = breaker(&stop, Duration::from_secs(600));
+        let long = injector(&stop, Duration::from_secs(600));
         let done = place.path().join("done");
         long.carry_out(&script(place.path(), &format!("touch {}", done.display()))).unwrap();
         assert!(done.exists());
@@ -261,21 +261,21 @@ mod tests {
     #[test]
     fn nothing_outlasts_the_run() {
         let (place, stop) = (tempfile::tempdir().unwrap(), Stop::new());
-        let short = breaker(&stop, Duration::from_millis(50));
+        let short = injector(&stop, Duration::from_millis(50));
         let killed = short.carry_out(&script(place.path(), "sleep 600")).unwrap_err();
         assert!(killed.to_string().contains("had not ended when the run did"), "{killed}");
         let relay = Relay::new();
-        let parted = Breaker { relay: Some(&relay), ..breaker(&stop, Duration::from_millis(50)) };
+        let parted = FaultInjector { relay: Some(&relay), ..injector(&stop, Duration::from_millis(50)) };
         parted.carry_out(&Action::Partition(Duration::from_secs(600))).unwrap();
         stop.request();
-        let stopped = Breaker { relay: Some(&relay), ..breaker(&stop, Duration::from_secs(600)) };
+        let stopped = FaultInjector { relay: Some(&relay), ..injector(&stop, Duration::from_secs(600)) };
         stopped.carry_out(&Action::Partition(Duration::from_secs(600))).unwrap();
     }
 
     #[test]
     fn what_is_not_there_is_not_broken() {
         let stop = Stop::new();
-        let bare = breaker(&stop, Duration::from_secs(600));
+        let bare = injector(&stop, Duration::from_secs(600));
         for action in [
             "kill",
             "kill node 1",
@@ -301,8 +301,8 @@ mod tests {
                 let failed = || Error::Database("it does not answer".to_owned());
                 (!off || !broken).then(|| format!("node {number} is back")).ok_or_else(failed)
             };
-            let breaker = Breaker { cut_off: &cut_off, ..breaker(&stop, Duration::from_secs(600)) };
-            let done = breaker.carry_out(&"partition node 2 for 1ms".parse().unwrap());
+            let injector = FaultInjector { cut_off: &cut_off, ..injector(&stop, Duration::from_secs(600)) };
+            let done = injector.carry_out(&"partition node 2 for 1ms".parse().unwrap());
             assert_eq!(done.ok().flatten().as_deref(), (!broken).then_some("node 2 is back"));
             assert_eq!(*asked.borrow(), [(2, true), (2, false)]);
         }

@@ -1,7 +1,7 @@
-//! What is known of a driver thread that does not come back: it may hang in a call to a database that answers no more.
+//! The counts of a driver thread, readable by other threads: the thread may hang in a call to a database that does not
+//! answer.
 //!
-//! The thread alone writes, with plain stores; the collector reads once, at the end. So nothing of it costs a
-//! transaction a lock.
+//! Only the thread writes, with plain stores; the collector reads once, at the end. No transaction takes a lock for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,47 +9,47 @@ use std::sync::{Mutex, PoisonError};
 use super::totals::ThreadTotals;
 use crate::workload::Workload;
 
-/// What a session is at.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InProgress {
-    /// What the server calls it.
+    /// The server's id of the session.
     pub(super) id: u64,
-    /// The type of its transaction, if one is in progress.
+    /// The type of its transaction in progress, if any.
     pub(super) transaction: Option<usize>,
 }
 
-/// How many sessions are in which state.
+/// The number of sessions in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct States {
-    /// A transaction is under way.
+    /// With a transaction in progress.
     pub(super) in_transaction: u32,
     /// Without a connection.
     pub(super) reconnecting: u32,
-    /// With a connection and without a transaction.
+    /// Connected, without a transaction.
     pub(super) idle: u32,
 }
 
-/// The counts of one driver thread, and what each of its sessions is at.
+/// The counts of one driver thread, and the state of each of its sessions.
 #[derive(Debug)]
 pub(super) struct Ledger {
     completed: AtomicU64,
     effects: Box<[AtomicU64]>,
-    /// For each session of the thread: the type of the transaction under way, from 1; 0 is none.
+    /// For each session of the thread: the type of the transaction in progress, from 1; 0 is none.
     under_way: Box<[AtomicU32]>,
-    /// Since when its user waits, in microseconds since the run's start.
+    /// When its user meant to send it, in microseconds since the run's start.
     intended: Box<[AtomicU64]>,
-    /// What the server calls each session; 0 is none, or not known.
+    /// The server's id of each session; 0 is none, or not known.
     ids: Box<[AtomicU64]>,
-    /// Whether each session is without a connection.
+    /// Whether each session has no connection.
     away: Box<[AtomicBool]>,
-    /// The thread itself, as the system numbers it; 0 is not known.
+    /// The operating system's id of the thread; 0 is not known.
     thread: AtomicU32,
-    /// What is rare, as it was at the last full second or after the last transaction of unknown fate.
+    /// Rare events, as of the last full second or the last transaction of unknown outcome.
     rare: Mutex<ThreadTotals>,
 }
 
 impl Ledger {
-    /// Of a thread of so many sessions.
+    /// The ledger of a thread with `sessions` sessions.
     pub(super) fn new<W: Workload>(sessions: usize) -> Self {
         let nothing = || W::EFFECTS.iter().map(|_| 0).collect();
         let rare = ThreadTotals { effects: nothing(), ambiguous_effects: nothing(), ..ThreadTotals::default() };
@@ -65,17 +65,17 @@ impl Ledger {
         }
     }
 
-    /// The thread has begun.
+    /// Notes that the thread has started.
     pub(super) fn begun(&self, thread: Option<u32>) {
         self.thread.store(thread.unwrap_or_default(), Ordering::Relaxed);
     }
 
-    /// The thread, if the system numbers it.
+    /// The operating system's id of the thread, if known.
     pub(super) fn thread(&self) -> Option<u32> {
         Some(self.thread.load(Ordering::Relaxed)).filter(|thread| *thread > 0)
     }
 
-    /// A session of the thread, counted from 0 within it, has a connection that the server calls so.
+    /// A session of the thread, counted from 0 within it, has a connection with this id.
     pub(super) fn opened(&self, session: usize, id: Option<u64>) {
         if let Some(place) = self.ids.get(session) {
             place.store(id.unwrap_or_default(), Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Ledger {
         }
     }
 
-    /// How many sessions of the thread are in which state.
+    /// The number of sessions of the thread in each state.
     pub(super) fn states(&self) -> States {
         let mut states = States::default();
         for (under_way, away) in self.under_way.iter().zip(&self.away) {
@@ -108,7 +108,7 @@ impl Ledger {
         states
     }
 
-    /// What each session of the thread is at. In process a session has no other name than its thread.
+    /// The state of each session of the thread. A session in process has its thread's id.
     pub(super) fn in_progress(&self) -> impl Iterator<Item = InProgress> {
         let thread = u64::from(self.thread().unwrap_or_default());
         self.under_way.iter().zip(&self.ids).map(move |(place, id)| InProgress {
@@ -121,7 +121,7 @@ impl Ledger {
     }
 
     /// A session of the thread, counted from 0 within it, sends a transaction of a type, which its user meant to send
-    /// so many microseconds after the run's start.
+    /// `intended` microseconds after the run's start.
     pub(super) fn sent(&self, session: usize, transaction: usize, intended: u64) {
         if let Some(place) = self.intended.get(session) {
             place.store(intended, Ordering::Relaxed);
@@ -129,8 +129,8 @@ impl Ledger {
         self.set(session, transaction as u32 + 1);
     }
 
-    /// The session's transaction has been counted, whatever came of it: after this, what [`Ledger::count`] published is
-    /// seen.
+    /// The session's transaction has been counted, whatever its outcome. Afterwards what [`Ledger::count`] published is
+    /// visible.
     pub(super) fn settled(&self, session: usize) {
         self.set(session, 0);
     }
@@ -141,7 +141,7 @@ impl Ledger {
         }
     }
 
-    /// A transaction completed.
+    /// Counts a completed transaction.
     pub(super) fn count(&self, totals: &ThreadTotals) {
         self.completed.store(totals.completed, Ordering::Relaxed);
         for (published, count) in self.effects.iter().zip(&totals.effects) {
@@ -149,13 +149,13 @@ impl Ledger {
         }
     }
 
-    /// Publishes what is rare.
+    /// Publishes the counts of rare events.
     pub(super) fn copy(&self, totals: &ThreadTotals) {
         *self.rare.lock().unwrap_or_else(PoisonError::into_inner) = totals.clone();
     }
 
-    /// The types of the transactions that were under way when their thread was given up, and when their users meant to
-    /// send them, in microseconds since the run's start.
+    /// The types of the transactions that were in progress when their thread was abandoned, and when their users meant
+    /// to send them, in microseconds since the run's start.
     pub(super) fn under_way(&self) -> impl Iterator<Item = (usize, u64)> {
         self.under_way.iter().zip(&self.intended).filter_map(|(place, intended)| {
             let transaction = (place.load(Ordering::Acquire) as usize).checked_sub(1)?;
@@ -163,7 +163,7 @@ impl Ledger {
         })
     }
 
-    /// What the thread counted. To be read after [`Ledger::under_way`].
+    /// The counts of the thread. Read them after [`Ledger::under_way`].
     pub(super) fn totals(&self) -> ThreadTotals {
         let rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner).clone();
         ThreadTotals {

@@ -1,22 +1,22 @@
-//! Whether the machine lets this process have as many threads as a run needs. The system says so of most limits when a
-//! thread is started; of one it does not: a thread that gets no memory for its signal handlers ends the process.
+//! Checks that the machine allows as many threads as a run needs. Most limits are reported when a thread is started;
+//! one is not: a thread that gets no memory for its signal handlers ends the process.
 
 use std::fs;
 
 use crate::engine::Error;
 
-/// Mappings of memory that a thread takes: its stack and the one of its signal handlers, with a guard for each.
+/// Memory mappings of a thread: its stack and the one of its signal handlers, with a guard page each.
 const MAPPINGS: u64 = 4;
-/// Mappings that are left for everything else.
+/// Mappings left for everything else.
 const SPARE: u64 = 2_000;
 
 /// Refuses more threads than this process may have.
 ///
 /// # Errors
-/// How many it may have, by which limit.
+/// The number of threads that are allowed, and the limit.
 pub(super) fn allow(threads: u32) -> Result<(), Error> {
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    // Elsewhere than on Linux there is no such limit.
+    // Other systems than Linux have no such limit.
     let Some(limit) = number("/proc/sys/vm/max_map_count") else { return Ok(()) };
     let mapped = fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count() as u64);
     within(threads.into(), limit, mapped)

@@ -1,20 +1,21 @@
-//! Offers the load: sessions, phases, and the stream of what happens.
+//! Generates the load: sessions, phases, and the stream of events.
 //!
-//! A run has one or more driver threads, each with its own single-threaded runtime and its own sessions. A thread
-//! shares nothing with the others while transactions go on; once a second it hands what it measured to the collector,
-//! which tells the world.
+//! A run has one or more driver threads, each with its own single-threaded runtime and its own sessions. Threads share
+//! nothing during transactions; once a second each thread passes its measurements to the collector, which emits the
+//! events.
 
 mod arrivals;
+mod backlog;
 mod closed_loop;
 mod collector;
 mod controllers;
-mod course;
 mod faults;
 mod hosts;
 mod ledger;
 mod limits;
 mod open_loop;
 mod paced;
+mod phases;
 mod queue;
 mod sampler;
 pub(crate) mod script;
@@ -26,6 +27,7 @@ mod stats;
 mod stop;
 mod thread;
 mod totals;
+mod trips;
 mod waits;
 pub mod wheel;
 mod worker;
@@ -42,124 +44,130 @@ use crate::plan::{Factor, Rate};
 use crate::result::{Arrivals, Event};
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
-pub use faults::Timetable;
+pub use faults::FaultSchedule;
 pub use hosts::HostTotals;
-pub use slices::{Meeting, Slices};
+pub use slices::{Slices, StartBarrier};
 pub use stages::Stages;
 pub use stop::Stop;
-pub use totals::{Doubts, Totals};
+pub use totals::{Totals, UncertainCommits};
+pub use trips::Trips;
 
-/// How load is offered.
+/// How load is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Each session asks for its next transaction as soon as the last one is answered.
+    /// Each session requests its next transaction as soon as it has the last reply.
     ClosedLoop,
-    /// Terminals with keying and think times send to one queue, which the sessions work.
+    /// Terminals with keying and think times send to one queue, from which the sessions take.
     Paced,
-    /// Transactions come at a rate of their own, whether or not sessions are free to take them.
+    /// Transactions arrive at a fixed rate, whether or not sessions are free.
     OpenLoop {
         /// Transactions a second.
         rate: Rate,
-        /// How they come.
+        /// The distribution of arrivals.
         arrivals: Arrivals,
     },
 }
 
-/// How a run goes.
+/// The settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// How load is offered.
+    /// How load is generated.
     pub load: Load,
-    /// Sessions at the database.
+    /// Database sessions.
     pub clients: u32,
-    /// Terminals. In a closed loop the sessions stand for them, so there are at least as many as sessions.
+    /// Terminals. In a closed loop each session stands for some of them, so there are at least as many as sessions.
     pub terminals: u64,
-    /// Whether each session of a closed loop stands for terminals that follow one another, so that it stays in one
-    /// warehouse or branch where their number allows it; otherwise for some of all warehouses.
+    /// Whether each session of a closed loop stands for consecutive terminals, so that it stays in one warehouse or
+    /// branch if there are enough; otherwise it uses terminals of all warehouses.
     pub at_home: bool,
-    /// Terminals of another pass have random streams of their own; for closed loops.
+    /// Each pass of a closed loop uses different random streams.
     pub pass: u64,
-    /// The terminal whose screens are told, if any; with pace only.
+    /// The terminal whose screens are shown, if any; paced runs only.
     pub shown: Option<u32>,
-    /// The seed of what the driver itself draws.
+    /// The seed of the driver's own random choices.
     pub seed: u64,
-    /// Whether it is counted in which tenth of a second transactions complete.
+    /// Whether completed transactions are counted by tenths of a second.
     pub tenths: bool,
-    /// Of a million keys, those of which it is kept what transactions read and wrote.
+    /// Keys per million for which reads and writes of transactions are recorded.
     pub history: u32,
-    /// Driver threads; none lets [`driver_threads`] choose.
+    /// Driver threads; `None` lets [`driver_threads`] choose.
     pub threads: Option<u32>,
-    /// Keying times as a multiple of the workload's; of no meaning in a closed loop.
+    /// Keying times as a multiple of the workload's; ignored in a closed loop.
     pub keying: Factor,
-    /// Think times as a multiple of the workload's; of no meaning in a closed loop.
+    /// Think times as a multiple of the workload's; ignored in a closed loop.
     pub think: Factor,
-    /// Whole seconds before the measurement interval, at most if it begins when the load is steady.
+    /// Whole seconds of the ramp-up; the maximum if it ends when the load is steady.
     pub ramp_up: u32,
-    /// Whether the measurement interval begins as soon as the load is steady; for a load that stays the same.
+    /// Whether the measurement interval begins as soon as the load is steady; only for a constant load.
     pub settles: bool,
     /// Whole seconds of the measurement interval.
     pub duration: u32,
-    /// Whole seconds that opening a session may take, and that transactions under way have beyond the interval's end.
-    /// Then they are given up, and their fate is unknown.
+    /// Whole seconds for opening a session, and for transactions in progress at the end of the interval. After that
+    /// they are abandoned, and their outcome is unknown.
     pub patience: u32,
+    /// The maximum number of connection attempts per second of all sessions.
+    pub connect_rate: Option<u32>,
 }
 
-/// How long transactions under way have when someone asks to stop. Then they are given up, and their fate is unknown.
+/// The time for transactions in progress after a stop request. After that they are abandoned, and their outcome is
+/// unknown.
 pub const GRACE: Duration = Duration::from_millis(2_500);
-/// What a thread that gives up in time has to say so, before it is given up itself.
+/// The time of a thread to report that it timed out, before it is abandoned itself.
 const MARGIN: Duration = Duration::from_millis(500);
-/// From one look at the wish to stop to the next.
+/// Interval between checks of the stop request.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Set, nobody looks at what the sessions are at, so that what looking costs can be measured.
-const NO_LOOKS: &str = "GRAYMARK_NO_LOOKS";
+/// If set, the state of sessions is not sampled, so that the cost of sampling can be measured.
+const NO_SAMPLING: &str = "GRAYMARK_NO_LOOKS";
 
-/// What is asked of the database beside the transactions. Times are whole seconds.
+/// Maintenance and faults during the run. Times are whole seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Controllers {
-    /// From one checkpoint to the next; the first one comes in the ramp-up, the second opens the measurement interval.
+    /// Seconds between checkpoints; the first one comes in the ramp-up, the second begins the measurement interval.
     pub checkpoint: Option<u32>,
-    /// From one vacuum to the next, beginning one such time into the measurement interval.
+    /// Seconds between vacuums, and from the start of the measurement interval to the first.
     pub vacuum: Option<u32>,
-    /// The most vacuums; none sets no limit.
+    /// The maximum number of vacuums; `None` is no limit.
     pub vacuums: Option<u32>,
-    /// What goes wrong in the measurement interval.
-    pub faults: Timetable,
+    /// Faults in the measurement interval.
+    pub faults: FaultSchedule,
 }
 
-/// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else
-/// one for every four processors, for a driver thread can keep several server processors busy.
+/// The default number of driver threads: one for each session of an engine that blocks its thread, otherwise one for
+/// every four processors, because a driver thread can keep several server processors busy.
 pub fn driver_threads(clients: u32, blocking: bool) -> u32 {
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     if blocking { clients } else { (processors / 4).clamp(1, clients.max(1)) }
 }
 
-/// What a thread reports.
+/// A report of a thread.
 enum Report {
     /// Its sessions are open, or cannot be opened.
     Ready(Result<(), Error>),
-    /// What it measured in a second, and the deferred transactions that were committed in it.
+    /// Its measurements of a second, and the deferred transactions that were committed in it.
     Measured(u32, Box<Interval>, Vec<Deferred>),
-    /// Something happened.
+    /// An event.
     Happened(Event),
-    /// A connection was lost after these commits; whether they are all of their second.
-    Doubted { traces: Vec<Trace>, whole: bool },
-    /// The fate of a transaction is unknown.
+    /// A session that was given up left its host, or was opened again at one.
+    HostChanged(hosts::HostChange),
+    /// A connection was lost after these commits; `whole` says whether they are all of the last second.
+    Uncertain { traces: Vec<Trace>, whole: bool },
+    /// A transaction has an unknown outcome.
     Unknown(Footprint),
-    /// It has ended.
+    /// The thread has ended.
     Ended,
 }
 
-/// Tells that a thread has ended, however it ends.
-struct Last(mpsc::Sender<Report>);
+/// Reports the end of a thread when dropped, even after a panic.
+struct EndNotice(mpsc::Sender<Report>);
 
-impl Drop for Last {
+impl Drop for EndNotice {
     fn drop(&mut self) {
-        // Nobody listens any more if the run was given up.
+        // The receiver is gone if the run was abandoned.
         let _ = self.0.send(Report::Ended);
     }
 }
 
-/// The threads of a run. None of them is waited for without end: a call that blocks its thread may never come back.
+/// The threads of a run. Every wait for one has a limit: a call that blocks its thread may never return.
 struct Threads {
     reports: mpsc::Sender<Report>,
     starters: Vec<mpsc::Sender<Instant>>,
@@ -176,7 +184,7 @@ impl Threads {
         let reports = self.reports.clone();
         let told = name.clone();
         let thread = move || {
-            let last = Last(reports);
+            let last = EndNotice(reports);
             work(&last.0, &started);
         };
         let handle = std::thread::Builder::new().name(name).spawn(thread).map_err(|error| {
@@ -187,7 +195,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Waits for the threads that have ended, or are about to if `all` of them are; the others are left alone.
+    /// Joins the threads that have ended, or all threads if `all` of them are about to; the others are left running.
     fn join(self, all: bool) {
         for handle in self.handles {
             if (all || handle.is_finished())
@@ -199,9 +207,9 @@ impl Threads {
     }
 }
 
-/// An engine that load can be offered to, whatever its sessions are.
+/// An engine as the target of load, independent of its session type.
 pub trait LoadTarget<W: Workload>: Engine<W> {
-    /// Works on a driver thread, which it blocks to the end of the run.
+    /// Runs on a driver thread, which it blocks until the end of the run.
     #[doc(hidden)]
     fn drive(&self, assignment: &thread::Assignment<'_, W>);
 }
@@ -220,10 +228,10 @@ impl<W: Workload, E: Sessions<W>> LoadTarget<W> for E {
 
 /// Runs a workload on a loaded database.
 ///
-/// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval.
-/// A run in slices is not looked at: what it is at says nothing while it rests.
-/// Blocks the calling thread until the run has ended, but not for ever: see [`Schedule::patience`] and [`GRACE`].
-/// `tell` hears of every event, on the calling thread; sessions never wait for it.
+/// `stages` say which clients of a closed loop are active when; their total length is that of the measurement interval.
+/// The sessions of a run in slices are not sampled: their states mean nothing while it pauses. Blocks the calling
+/// thread until the run has ended, with a limit: see [`Schedule::patience`] and [`GRACE`].
+/// `tell` receives every event on the calling thread; sessions never wait for it.
 pub fn run<W: Workload>(
     engine: &Arc<dyn LoadTarget<W>>,
     terminals: &W::Terminals,
@@ -238,39 +246,40 @@ pub fn run<W: Workload>(
     } else {
         schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, false)).clamp(1, schedule.clients)
     };
-    // What sends transactions has a thread of its own where sessions block theirs, or where it blocks its own.
-    let floor_apart = match schedule.load {
+    // The task that sends transactions gets its own thread if sessions block theirs, or if it blocks its own.
+    let separate_sender = match schedule.load {
         Load::ClosedLoop => false,
         Load::Paced => engine.blocking(),
         Load::OpenLoop { .. } => true,
     };
     let backlog = match schedule.load {
-        Load::OpenLoop { rate, arrivals } => Some(open_loop::Backlog::new(rate, arrivals, schedule.seed)),
+        Load::OpenLoop { rate, arrivals } => Some(backlog::Backlog::new(rate, arrivals, schedule.seed)),
         Load::ClosedLoop | Load::Paced => None,
     };
-    let all = threads + u32::from(floor_apart);
+    let all = threads + u32::from(separate_sender);
     limits::allow(all)?;
     let share = |number: u32| (number..schedule.clients).step_by(threads as usize).filter(move |_| number < threads);
     let run = Arc::new(shared::Run::<W> {
         terminals: terminals.clone(),
         schedule,
-        course: course::Course::of(&schedule),
+        phases: phases::PhaseTimes::of(&schedule),
         stages: stages.clone(),
         stop: stop.clone(),
         monitor: queue::Monitor::new(),
         backlog,
         ledgers: (0..all).map(|number| ledger::Ledger::new::<W>(share(number).count())).collect(),
         clocks: shared::Clocks::default(),
+        connects: shared::ConnectGate::new(schedule.connect_rate),
     });
     let (reports, inbox) = mpsc::channel();
     let mut spawned = Threads { reports, starters: Vec::new(), handles: Vec::new() };
     for number in 0..all {
         let sessions = share(number).collect::<Vec<_>>();
-        let floor = schedule.load != Load::ClosedLoop && number == if floor_apart { threads } else { 0 };
+        let has_terminals = schedule.load != Load::ClosedLoop && number == if separate_sender { threads } else { 0 };
         let (engine, run) = (Arc::clone(engine), Arc::clone(&run));
         spawned.spawn(format!("driver-{number}"), move |reports, started| {
             let (run, number, sessions) = (&*run, number as usize, &sessions[..]);
-            engine.drive(&thread::Assignment { run, number, sessions, floor, reports, started });
+            engine.drive(&thread::Assignment { run, number, sessions, has_terminals, reports, started });
         })?;
     }
     let mut others = 0;
@@ -298,8 +307,8 @@ pub fn run<W: Workload>(
             sampler::thread::<W>(&*engine, &run, reports, started);
         })?;
     }
-    if looks && std::env::var_os(NO_LOOKS).is_some() {
-        tell(&Event::NotCounted { why: format!("where the time goes: {NO_LOOKS} turns it off") });
+    if looks && std::env::var_os(NO_SAMPLING).is_some() {
+        tell(&Event::NotCounted { why: format!("where the time goes: turned off by {NO_SAMPLING}") });
     } else if looks {
         others += 1;
         let of_waits = (Arc::clone(engine), Arc::clone(&run));
@@ -308,7 +317,7 @@ pub fn run<W: Workload>(
             waits::thread::<W>(&*engine, &run, reports, started);
         })?;
     }
-    // A call that blocks its thread cannot be cut off there.
+    // A call that blocks its thread cannot be interrupted.
     let last = engine.blocking().then(|| Instant::now() + Duration::from_secs(schedule.patience.into()) + MARGIN);
     let ready = wait_until_ready(&inbox, all + others, last.as_ref(), stop)?;
     let begin = match (ready, stages.slices()) {
@@ -327,21 +336,21 @@ pub fn run<W: Workload>(
         });
     };
     for start in &spawned.starters {
-        // A thread that is gone reports nothing more, which the collector sees.
+        // A thread that is gone reports nothing more; the collector notices that.
         let _ = start.send(begin);
     }
     let (hosts, ledgers) = (engine.hosts(), &run.ledgers[..]);
-    let course = &run.course;
-    let running = collector::Running { threads: all, others, schedule, course, stages, begin, ledgers, hosts };
+    let phases = &run.phases;
+    let running = collector::Running { threads: all, others, schedule, phases, stages, begin, ledgers, hosts };
     let (totals, whole) = collector::collect::<W>(&inbox, running, stop, tell);
     spawned.join(whole);
     if sampler::is_gone::<W>(&**engine) {
-        return Err(Error::Database("the run was ended".to_owned()));
+        return Err(Error::Database("the run was stopped".to_owned()));
     }
     Ok(totals)
 }
 
-/// Waits until all threads have what they need; false if someone asks to stop before.
+/// Waits until all threads are ready; returns false after a stop request.
 fn wait_until_ready(
     inbox: &mpsc::Receiver<Report>,
     threads: u32,
@@ -351,23 +360,51 @@ fn wait_until_ready(
     let mut ready = 0;
     while ready < threads {
         match inbox.recv_timeout(PAUSE) {
-            Ok(Report::Ready(result)) => {
-                result?;
-                ready += 1;
-            }
-            Err(RecvTimeoutError::Timeout) if stop.requested() => return Ok(false),
+            Ok(Report::Ready(Ok(()))) => ready += 1,
+            // Threads whose sessions were not open when the stop was requested report an error, or nothing.
+            _ if stop.requested() => return Ok(false),
+            Ok(Report::Ready(Err(error))) => return Err(error),
             Err(RecvTimeoutError::Timeout) if last.is_some_and(|last| Instant::now() > *last) => {
                 return Err(Error::Database(
-                    "the database gave no sessions in time; --timeout waits longer".to_owned(),
+                    "the database did not open the sessions in time; --timeout sets a longer limit".to_owned(),
                 ));
             }
             Err(RecvTimeoutError::Timeout) => {}
             _ => {
                 return Err(Error::Database(
-                    "a driver thread ended before it had its sessions; see the messages above".to_owned(),
+                    "a driver thread ended before its sessions were open; see the messages above".to_owned(),
                 ));
             }
         }
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a run says that was asked to stop, or not, when its threads reported these things.
+    fn ready(stopped: bool, reports: Vec<Result<(), Error>>) -> Result<bool, Error> {
+        let (sender, inbox) = mpsc::channel();
+        let stop = Stop::new();
+        if stopped {
+            stop.request();
+        }
+        for report in reports {
+            sender.send(Report::Ready(report)).unwrap();
+        }
+        drop(sender);
+        wait_until_ready(&inbox, 2, None, &stop)
+    }
+
+    #[test]
+    fn sessions_that_a_stop_left_unopened_are_no_error_of_the_database() {
+        let unopened = || Err(Error::Database("stopped before the sessions were open".to_owned()));
+        assert!(!ready(true, vec![Ok(()), unopened()]).unwrap());
+        assert!(!ready(true, vec![]).unwrap());
+        assert!(ready(false, vec![Ok(()), Ok(())]).unwrap());
+        assert!(ready(false, vec![Ok(()), unopened()]).is_err());
+        assert!(ready(false, vec![Ok(())]).is_err());
+    }
 }

@@ -1,4 +1,4 @@
-//! Terminals with keying and think times: data moved by a timer wheel, decoupled from the sessions by one queue.
+//! Terminals with keying and think times: plain data moved by a timer wheel, decoupled from the sessions by one queue.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::course::Clock;
+use super::phases::Clock;
 use super::queue::{Monitor, Request, Terminals};
-use super::stats::{Asked, ThreadStats, micros};
+use super::stats::{PendingTransaction, ThreadStats, micros};
 use super::wheel::Wheel;
 use super::worker::Worker;
 use super::{Schedule, Stop};
@@ -16,12 +16,12 @@ use crate::engine::Sessions;
 use crate::measure::note;
 use crate::workload::{Terminal, Workload};
 
-/// How long transactions that are still queued at the end of the test may take before they are given up.
+/// How long transactions that are still queued at the end of the run may take before they are dropped.
 const DRAIN: Duration = Duration::from_secs(10);
-/// From one count of what the terminals are at to the next.
+/// Interval between counts of the terminals' states.
 const COUNT: Duration = Duration::from_secs(1);
 
-/// A terminal and what its user chose last.
+/// A terminal and the last input of its user.
 struct Place<W: Workload> {
     terminal: W::Terminal,
     chosen: u8,
@@ -36,14 +36,15 @@ pub(super) struct TerminalScheduler<W: Workload> {
 }
 
 impl<W: Workload> TerminalScheduler<W> {
-    /// All terminals, asleep, in the middle of their cycles: each has lived for a random time, up to two passes of its
-    /// deck, before the run begins. So no herd runs in step, and the load is steady from the first second on.
+    /// All terminals, asleep in the middle of their cycles: each has a random age of up to two passes of its deck when
+    /// the run begins. So they do not run in step, and the load is steady from the first second.
     pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, begin: Instant) -> Self {
         let count = schedule.terminals as usize;
         let mut wheel = Wheel::new(count);
         let mut past = Xoshiro256PlusPlus::seed_from_u64(schedule.seed);
         let mut places = Vec::with_capacity(count);
-        // A pass takes about this long; the greater of the two multiples is near enough for where in it a terminal is.
+        // The approximate length of a pass; the greater of the two multiples is accurate enough for a terminal's
+        // position in it.
         let pass = schedule.keying.of(W::PASS).max(schedule.think.of(W::PASS));
         for number in 0..count {
             let mut terminal = W::terminal(terminals, number as u64);
@@ -71,8 +72,8 @@ impl<W: Workload> TerminalScheduler<W> {
         self.begin + Duration::from_micros(micros)
     }
 
-    /// Its user thinks about the result that came at `from`, chooses the next transaction and keys it in. The menu
-    /// needs nothing of the database, so its response time is null (clause 5.3.3).
+    /// The user thinks about the result received at `from`, chooses the next transaction and keys it in. The menu needs
+    /// no database request, so its response time is zero (clause 5.3.3).
     fn rest(&mut self, number: u32, from: Instant, stats: &RefCell<ThreadStats<'_>>) {
         let from = self.micros(from);
         let place = &mut self.places[number as usize];
@@ -91,7 +92,7 @@ impl<W: Workload> TerminalScheduler<W> {
         self.wheel.sleep(number, from + think + keying);
     }
 
-    /// Its user has keyed in the last character at `due`.
+    /// The user has keyed in the last character at `due`.
     fn send(
         &mut self,
         number: u32,
@@ -122,7 +123,8 @@ impl<W: Workload> TerminalScheduler<W> {
         }
     }
 
-    /// In which states the terminals are. A user keys in last, so that who sleeps no longer than that takes has begun.
+    /// Counts the states of the terminals. Keying comes last, so a terminal is keying if its remaining sleep is no
+    /// longer than that.
     fn count(&self, now: u64) -> Terminals {
         let keying: Vec<u64> =
             (0..W::TRANSACTIONS.len()).map(|chosen| self.schedule.keying.of(W::keying_time(chosen))).collect();
@@ -138,8 +140,8 @@ impl<W: Workload> TerminalScheduler<W> {
         terminals
     }
 
-    /// Moves the terminals until the run ends, and then lets `sessions` end. What is still queued some time later is
-    /// given up.
+    /// Moves the terminals until the run ends, then lets `sessions` end. Transactions that are still queued some time
+    /// later are dropped.
     pub(super) async fn run(
         mut self,
         monitor: &Monitor<W::Input>,
@@ -188,7 +190,7 @@ impl<W: Workload> TerminalScheduler<W> {
     }
 }
 
-/// A session: works what the queue gives it until it is asked to end.
+/// A session: executes what the queue gives it until it is asked to end.
 pub(super) async fn session<W: Workload, E: Sessions<W>>(
     mut worker: Worker<'_, '_, W, E>,
     monitor: &Monitor<W::Input>,
@@ -198,7 +200,7 @@ pub(super) async fn session<W: Workload, E: Sessions<W>>(
         let Some(request) = monitor.receive().await else { break };
         let taken = Instant::now();
         let transaction = W::transaction(&request.input);
-        let asked = Asked { transaction, intended: request.intended, taken, deferred: request.deferred };
+        let asked = PendingTransaction { transaction, intended: request.intended, taken, deferred: request.deferred };
         let output = worker.work(&request.input, asked).await;
         let now = Instant::now();
         {

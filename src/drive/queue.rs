@@ -1,5 +1,5 @@
-//! The monitor of clause 2.3.5: one queue in arrival order between terminals and sessions, no routing; and the answers
-//! going back.
+//! The monitor of clause 2.3.5: one queue in arrival order between terminals and sessions, without routing, and the
+//! queue of answers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,38 +8,38 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, Semaphore};
 
-/// What a terminal has sent.
+/// A transaction sent by a terminal.
 pub(super) struct Request<I> {
-    /// Which terminal.
+    /// The terminal.
     pub(super) terminal: u32,
     /// When it meant to send.
     pub(super) intended: Instant,
     /// Whether its user has been answered already.
     pub(super) deferred: bool,
-    /// What it sent.
+    /// The input.
     pub(super) input: I,
 }
 
-/// How many terminals are in which state.
+/// The number of terminals in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Terminals {
     pub(super) keying: u32,
     pub(super) thinking: u32,
-    /// For a response.
+    /// Waiting for a response.
     pub(super) waiting: u32,
 }
 
 /// The queue between terminals and sessions, which may be on several threads.
 pub(super) struct Monitor<I> {
-    /// None asks one session to end.
+    /// `None` asks one session to end.
     requests: Mutex<VecDeque<Option<Request<I>>>>,
-    /// As many permits as requests; sessions wait for one in the order in which they came.
+    /// One permit for each request; sessions wait for permits in arrival order.
     waiting: Semaphore,
     answers: Mutex<Vec<(u32, Instant)>>,
     answered: Notify,
     /// A permit for each session that has ended.
     ended: Semaphore,
-    /// Terminals that key in, think and wait, as they were last counted.
+    /// Terminals that key in, think and wait, as of the last count.
     states: [AtomicU32; 3],
 }
 
@@ -56,12 +56,12 @@ impl<I> Monitor<I> {
         }
     }
 
-    /// How many requests wait for a session.
+    /// The number of requests that wait for a session.
     pub(super) fn queued(&self) -> usize {
         self.waiting.available_permits()
     }
 
-    /// Keeps in which states the terminals are, for others to read.
+    /// Publishes the number of terminals in each state.
     pub(super) fn counted(&self, terminals: Terminals) {
         let Terminals { keying, thinking, waiting } = terminals;
         for (place, count) in self.states.iter().zip([keying, thinking, waiting]) {
@@ -69,13 +69,13 @@ impl<I> Monitor<I> {
         }
     }
 
-    /// In which states the terminals were when they were last counted.
+    /// The number of terminals in each state as of the last count.
     pub(super) fn terminals(&self) -> Terminals {
         let [keying, thinking, waiting] = self.states.each_ref().map(|place| place.load(Ordering::Relaxed));
         Terminals { keying, thinking, waiting }
     }
 
-    /// Puts a request at the end; tells how many wait now.
+    /// Appends a request; returns how many wait now.
     pub(super) fn send(&self, request: Request<I>) -> usize {
         let mut requests = lock(&self.requests);
         requests.push_back(Some(request));
@@ -85,20 +85,20 @@ impl<I> Monitor<I> {
         length
     }
 
-    /// The request that has waited longest; none when the session is to end.
+    /// The oldest request; `None` when the session is to end.
     pub(super) async fn receive(&self) -> Option<Request<I>> {
         // The semaphore is never closed.
         self.waiting.acquire().await.ok()?.forget();
         lock(&self.requests).pop_front().flatten()
     }
 
-    /// Lets `sessions` end when they have worked what is queued.
+    /// Lets `sessions` end when they have executed what is queued.
     pub(super) fn close(&self, sessions: u32) {
         lock(&self.requests).extend((0..sessions).map(|_| None));
         self.waiting.add_permits(sessions as usize);
     }
 
-    /// Gives up what is queued; tells how much that was.
+    /// Drops all queued requests; returns their number.
     pub(super) fn clear(&self) -> u64 {
         let mut requests = lock(&self.requests);
         let queued = requests.iter().flatten().count();
@@ -112,7 +112,7 @@ impl<I> Monitor<I> {
         self.ended.add_permits(1);
     }
 
-    /// Waits until so many sessions have ended.
+    /// Waits until `sessions` sessions have ended.
     pub(super) async fn wait_for_sessions(&self, sessions: u32) {
         // The semaphore is never closed.
         let _ = self.ended.acquire_many(sessions).await;
@@ -140,7 +140,7 @@ impl<I> Monitor<I> {
     }
 }
 
-/// A thread that panicked while it held the lock left the queue whole: nothing in between can panic.
+/// A panic cannot leave the queue inconsistent: nothing that runs under the lock can panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Reads the counters of database, operating system and client once a second. The driver's threads do nothing for it.
+//! Reads the counters of database, operating system and client once a second, on its own thread.
 
 use std::pin::pin;
 use std::sync::mpsc;
@@ -18,14 +18,14 @@ use crate::measure::{machine, process};
 use crate::result::Event;
 use crate::workload::Workload;
 
-/// How long the run's start waits for the first look at the database, which opens the connection for all others.
-const FIRST_LOOK: Duration = Duration::from_secs(5);
+/// How long the start of the run waits for the first sample of the database, which opens the connection.
+const FIRST_SAMPLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the answer to a question for page reads may take.
-const PAGES_PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of a query for page reads.
+const PAGES_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Takes samples from the run's start to its end. A database that does not answer leaves a gap in what it alone can
-/// tell.
+/// Takes samples from the run's start to its end. A database that does not answer leaves a gap in its own counters
+/// only.
 pub(super) fn thread<W: Workload>(
     engine: &dyn Engine<W>,
     run: &Run<W>,
@@ -33,12 +33,12 @@ pub(super) fn thread<W: Workload>(
     started: &mpsc::Receiver<Instant>,
 ) {
     let tell = |report| {
-        // Nobody listens any more if the run was given up.
+        // The receiver is gone if the run was abandoned.
         let _ = reports.send(report);
     };
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(samples::<W>(engine, run, &tell, started)),
-        // A thread that cannot have a runtime measures nothing; the driver's own say so more loudly.
+        // Without a runtime this thread measures nothing; the driver threads report the same failure as an error.
         Err(error) => {
             tell(Report::Ready(Ok(())));
             tell(Report::Happened(Event::NotCounted { why: format!("counters: {error}") }));
@@ -46,7 +46,7 @@ pub(super) fn thread<W: Workload>(
     }
 }
 
-/// Whether a database within this process is lost: no server will bring it back.
+/// Whether a database within this process is lost: no server will restart it.
 pub(super) fn is_gone<W: Workload>(engine: &dyn Engine<W>) -> bool {
     engine.server_process() == ServerProcess::InProcess && engine.server_ended().is_some()
 }
@@ -57,16 +57,14 @@ async fn samples<W: Workload>(
     tell: &impl Fn(Report),
     started: &mpsc::Receiver<Instant>,
 ) {
-    let Run { course, stop, clocks, .. } = run;
+    let Run { phases, stop, clocks, .. } = run;
     let not_counted = |why: String| tell(Report::Happened(Event::NotCounted { why }));
     let mut observer = engine.observer();
-    let first = tokio::time::timeout(FIRST_LOOK, guarded(observer.look())).await;
+    let first = tokio::time::timeout(FIRST_SAMPLE_TIMEOUT, guarded(observer.look())).await;
     tell(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
     if let Ok(Err(error)) = first {
-        not_counted(format!(
-            "the database's counters before the first answer, which is asked for each second: {error}"
-        ));
+        not_counted(format!("the database's counters before its first answer (requested every second): {error}"));
     }
     observer.left_out().into_iter().for_each(not_counted);
     let mut system = System::of::<W>(engine);
@@ -75,23 +73,23 @@ async fn samples<W: Workload>(
     let mut states = Sums::default();
     let mut told = observer.left_out();
     let mut second = 0;
-    // Page reads are asked for at the ends of the interval: at how many of them they were.
+    // Page reads are queried at both ends of the interval: the number of queries so far.
     let mut asked = 0;
-    while second <= course.seconds() {
+    while second <= phases.seconds() {
         tokio::select! {
             biased;
             () = stop.wait() => return,
             () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
         }
         if is_gone::<W>(engine) {
-            // What goes on is of no use to anybody.
+            // The results of the rest would be useless.
             stop.request();
             return;
         }
         let at = begin.elapsed().as_secs_f64();
         let (mut counters, strangers) = system.counters::<W>(engine, at);
         counters.merge(states.look(run, at));
-        // After a pause of this thread the next sample is that of the next full second.
+        // After a delay of this thread the next sample is that of the next full second.
         second = at as u32 + 1;
         let next = begin + Duration::from_secs(second.into());
         let mut sample = Box::new(Sample { at, counters });
@@ -105,15 +103,15 @@ async fn samples<W: Workload>(
             match &answer {
                 Some(Ok(counters)) => sample.counters.merge(counters),
                 Some(Err(error)) => tracing::info!(second, "the database's counters: {error}"),
-                None => tracing::debug!(second, "the database's counters did not come within their second"),
+                None => tracing::debug!(second, "the database's counters were not read within a second"),
             }
             our_reads::<W>(engine, &mut sample.counters);
             clocks.add_to(&mut sample.counters);
             strangers.into_iter().for_each(|event| tell(Report::Happened(event)));
             tell(Report::Happened(Event::Sampled(sample)));
             if answer.is_none() {
-                // The look goes on, so that a slow connection comes about; its late answer is of no second.
-                while second <= course.seconds() {
+                // The query goes on, so that a slow connection can be established; a late answer is dropped.
+                while second <= phases.seconds() {
                     tokio::select! {
                         biased;
                         () = stop.wait() => return,
@@ -140,13 +138,13 @@ async fn samples<W: Workload>(
             Err(error) => tracing::info!(second, "standbys: {error}"),
         }
         let now = begin.elapsed().as_secs_f64();
-        let end = [course.ramp_up(), course.seconds()].into_iter().nth(asked);
+        let end = [phases.ramp_up(), phases.seconds()].into_iter().nth(asked);
         if end.is_some_and(|end| f64::from(end) <= now) {
             asked += 1;
             let answer = tokio::select! {
                 biased;
                 answer = guarded(observer.pages()) => Some(answer),
-                () = tokio::time::sleep(PAGES_PATIENCE) => None,
+                () = tokio::time::sleep(PAGES_TIMEOUT) => None,
             };
             match answer {
                 Some(Ok(Some(pages))) => {
@@ -155,7 +153,7 @@ async fn samples<W: Workload>(
                 }
                 Some(Ok(None)) => {}
                 Some(Err(error)) => not_counted(format!("page reads: {error}")),
-                None => not_counted(format!("page reads: no answer in {} s", PAGES_PATIENCE.as_secs())),
+                None => not_counted(format!("page reads: no answer in {} s", PAGES_TIMEOUT.as_secs())),
             }
         }
         for why in observer.left_out() {
@@ -167,30 +165,30 @@ async fn samples<W: Workload>(
     }
 }
 
-/// What can be known without asking the database.
+/// Counters that need no database query.
 struct System {
     devices: Result<Devices, String>,
-    /// Whether the devices are only known to be those of this machine, and why.
+    /// Whether the devices are known only as those of this machine, and why.
     apart: Option<String>,
     processes: Processes,
-    /// CPU seconds that the machine had at the last look at its processes.
+    /// CPU seconds of the machine when its processes were last read.
     machine_cpu: Option<f64>,
 }
 
 impl System {
     fn of<W: Workload>(engine: &dyn Engine<W>) -> System {
         let place =
-            engine.data_directory().ok_or_else(|| "the database's files are not to be seen on this machine".to_owned());
+            engine.data_directory().ok_or_else(|| "the database's files are not visible on this machine".to_owned());
         let (devices, apart) = match place.map(|place| Devices::below(&place)) {
             Ok(Ok(devices)) => (Ok(devices), None),
-            // The database is here, so that its work may reach any of them.
+            // The database is on this machine, so it may use any of its devices.
             Ok(Err(why)) => (Devices::of_machine().ok_or_else(|| why.clone()), Some(why)),
             Err(why) => (Err(why), None),
         };
         System { devices, apart, processes: Processes::default(), machine_cpu: None }
     }
 
-    /// Counters as they stand, and an event about foreign processes if any worked.
+    /// The current counters, and an event if foreign processes used CPU.
     fn counters<W: Workload>(&mut self, engine: &dyn Engine<W>, at: f64) -> (Counters, Option<Event>) {
         let mut counters = Counters::default();
         let usage = process::usage();
@@ -219,7 +217,7 @@ impl System {
         self.machine_cpu = machine_cpu;
         let looked = self.processes.look(first);
         counters.set(Counter::KernelThreads, looked.as_ref().map(|looked| looked.kernel_s));
-        // A server that cannot be seen would be taken for a stranger.
+        // A server whose processes are unknown would be counted as foreign.
         let known = process != ServerProcess::Unknown;
         let foreign = looked.map(|looked| looked.foreign).filter(|foreign| known && !foreign.is_empty());
         let event = foreign.zip(passed).map(|(processes, passed)| {
@@ -235,7 +233,7 @@ impl System {
         let cpu = machine
             .get(Counter::MachineCpu)
             .is_none()
-            .then(|| "CPU of the machine: this system does not tell".to_owned());
+            .then(|| "CPU of the machine: not available on this system".to_owned());
         let others = (engine.server_process() == ServerProcess::Unknown).then(|| {
             format!(
                 "{CPU_UNKNOWN}: the database's processes are not to be seen on this machine, so that nobody can \
@@ -257,11 +255,11 @@ impl System {
     }
 }
 
-/// Bytes that client and server together caused to be read from storage; known where the database's own are.
+/// Bytes that client and server together read from storage, if the database's are known.
 fn our_reads<W: Workload>(engine: &dyn Engine<W>, counters: &mut Counters) {
     let server = counters.get(Counter::ServerReadBytes);
     let ours = match engine.server_process() {
-        // The figures of the process are in both places the same.
+        // The process is counted in both.
         ServerProcess::InProcess => server,
         ServerProcess::Here(_) => server.zip(io::read_by_this_process()).map(|(server, client)| server + client),
         ServerProcess::Unknown => None,

@@ -1,4 +1,4 @@
-//! A program of the user's: it is told nothing, and what it prints is only looked at if it fails.
+//! Runs a program of the user's, without arguments; its output is only used if it fails.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,31 +11,31 @@ use nix::unistd::Pid;
 
 use crate::visible::one_line;
 
-/// From one look at a program, or at the wish to stop, to the next.
+/// Interval between polls of a program and of the stop request.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Why a program came to no good end.
+/// Why a program failed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum ScriptError {
-    /// It was killed, for nobody waited any longer.
+    /// It was killed at the deadline.
     GivenUp,
-    /// It could not be started, or failed: what to tell.
+    /// It could not be started, or failed: the message.
     Failed(String),
 }
 
-/// Runs a program and waits for it, but no longer than until `given_up` says so; then it is killed, with all that it
-/// started and did not put into another process group.
+/// Runs a program and waits for it until `given_up` returns true; then it is killed, with all processes that it started
+/// in its process group.
 ///
 /// # Errors
 /// If it cannot be started, ends with another code than 0, or was killed.
 pub(crate) fn run(path: &Path, given_up: &dyn Fn() -> bool) -> Result<(), ScriptError> {
     let cannot = |error: io::Error| ScriptError::Failed(format!("cannot run {}: {error}", path.display()));
-    // A file, for a server that the program starts may keep what it prints to open.
+    // A file, because a server that the program starts may keep its output open.
     let said = tempfile::tempfile().map_err(cannot)?;
-    // One without a slash is meant to be here, and not looked for where programs are.
+    // A name without a slash is relative to the current directory and is not searched in PATH.
     let mut command = Command::new(std::path::absolute(path).map_err(cannot)?);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(cannot)?);
-    // A group of its own: an interrupt from the keyboard is Graymark's to handle.
+    // Its own process group: Graymark handles an interrupt from the keyboard.
     let mut child = command.process_group(0).spawn().map_err(cannot)?;
     let status = loop {
         match child.try_wait().map_err(cannot)? {
@@ -54,13 +54,13 @@ pub(crate) fn run(path: &Path, given_up: &dyn Fn() -> bool) -> Result<(), Script
     Err(ScriptError::Failed(format!("{} ended with {status}{last}", path.display())))
 }
 
-/// Kills a program and all that it started and did not put into another group.
+/// Kills a program and all processes in its group.
 fn end_group(child: &mut Child) {
     let _ = killpg(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), Signal::SIGKILL);
     let _ = child.wait();
 }
 
-/// The last line that a program printed, of the first 64 KiB.
+/// The last line of a program's output, within the first 64 KiB.
 fn last_line(mut said: std::fs::File) -> Option<String> {
     use std::io::{Read, Seek};
 

@@ -1,4 +1,4 @@
-//! Slices: two runs of one program begin at the same moment, and each works in slices of time of its own. Their
+//! Slices: two runs in one program begin at the same moment, and each is active in its own slices of time. Their
 //! sessions stay open in between.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -6,17 +6,17 @@ use std::time::Instant;
 
 use super::{PAUSE, Stop};
 
-/// When a run works, and with which other it begins.
+/// The windows in which a run is active, and the barrier that it shares with the other run.
 #[derive(Clone, Debug)]
 pub struct Slices {
     windows: Vec<(u32, u32)>,
-    meeting: Meeting,
+    barrier: StartBarrier,
 }
 
 impl Slices {
-    /// In these windows, from and to, in whole seconds since both runs began, in order.
-    pub fn new(windows: Vec<(u32, u32)>, meeting: &Meeting) -> Slices {
-        Slices { windows, meeting: meeting.clone() }
+    /// Windows from and to, in whole seconds since both runs began, in order.
+    pub fn new(windows: Vec<(u32, u32)>, barrier: &StartBarrier) -> Slices {
+        Slices { windows, barrier: barrier.clone() }
     }
 
     /// The windows.
@@ -24,15 +24,15 @@ impl Slices {
         &self.windows
     }
 
-    /// Waits until the other run is ready, too: when both begin. None if someone asks to stop first.
+    /// Waits until the other run is ready, too; returns the common start, or `None` after a stop request.
     pub(super) fn begin(&self, stop: &Stop) -> Option<Instant> {
-        self.meeting.wait(stop)
+        self.barrier.wait(stop)
     }
 }
 
-/// Where two runs wait for one another.
+/// A barrier at which two runs wait for each other.
 #[derive(Clone, Debug, Default)]
-pub struct Meeting(Arc<(Mutex<Arrived>, Condvar)>);
+pub struct StartBarrier(Arc<(Mutex<Arrived>, Condvar)>);
 
 #[derive(Debug, Default)]
 struct Arrived {
@@ -40,7 +40,7 @@ struct Arrived {
     begin: Option<Instant>,
 }
 
-impl Meeting {
+impl StartBarrier {
     fn wait(&self, stop: &Stop) -> Option<Instant> {
         let (arrived, changed) = &*self.0;
         let mut arrived = arrived.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,14 +62,14 @@ mod tests {
 
     #[test]
     fn two_runs_begin_at_the_same_moment_or_not_at_all() {
-        let meeting = Meeting::default();
-        let (other, stop) = (meeting.clone(), Stop::new());
+        let barrier = StartBarrier::default();
+        let (other, stop) = (barrier.clone(), Stop::new());
         let heard = stop.clone();
         let there = std::thread::spawn(move || other.wait(&heard));
-        let here = meeting.wait(&stop);
+        let here = barrier.wait(&stop);
         assert!(here.is_some());
         assert_eq!(there.join().unwrap(), here);
         stop.request();
-        assert_eq!(Meeting::default().wait(&stop), None);
+        assert_eq!(StartBarrier::default().wait(&stop), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Stages: closed loops that come and go within one measurement interval, all on sessions that were opened before the
+//! Stages: the number of active clients changes within one measurement interval; all sessions are opened before the
 //! run.
 
 use super::slices::Slices;
 
-/// How many clients work when. None at all means that all of them work all the time.
+/// The number of active clients in each stage. No stages means that all clients are active all the time.
 #[derive(Clone, Debug, Default)]
 pub struct Stages {
     clients: Vec<u32>,
@@ -12,22 +12,22 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// One stage after the other, each of so many whole seconds; together they are the measurement interval.
+    /// Consecutive stages of `seconds` whole seconds each; together they are the measurement interval.
     pub fn new(clients: Vec<u32>, seconds: u32) -> Stages {
         Stages { clients, seconds, slices: None }
     }
 
-    /// All clients work in the same slices of time, and rest in between.
+    /// All clients are active in the same slices of time, and pause in between.
     pub fn sliced(slices: Slices) -> Stages {
         Stages { slices: Some(slices), ..Stages::default() }
     }
 
-    /// The slices of time in which all clients work, if they do not work all the time.
+    /// The slices of time in which all clients are active, if they are not active all the time.
     pub(super) fn slices(&self) -> Option<&Slices> {
         self.slices.as_ref()
     }
 
-    /// Whether there are none.
+    /// Whether there are no stages.
     pub fn is_empty(&self) -> bool {
         self.clients.is_empty()
     }
@@ -42,22 +42,21 @@ impl Stages {
         self.seconds
     }
 
-    /// The stage that has so many seconds of the measurement interval before it, or goes on then; none after the last
-    /// one.
+    /// The stage at a second of the measurement interval; `None` after the last stage.
     pub fn at(&self, second: u32) -> Option<usize> {
         let stage = second.checked_div(self.seconds)? as usize;
         (stage < self.clients.len()).then_some(stage)
     }
 
-    /// Clients that are wanted at so many seconds since the run's start, of `all` that there are. The ramp-up has those
-    /// of the first stage.
+    /// The number of active clients, of `all`, at a time in seconds since the run's start. The ramp-up has those of the
+    /// first stage.
     pub(super) fn wanted(&self, at: f64, ramp_up: u32, all: u32) -> u32 {
         let second = (at as u32).saturating_sub(ramp_up);
         let stage = self.at(second).and_then(|stage| self.clients.get(stage)).or(self.clients.last());
         stage.copied().unwrap_or(all)
     }
 
-    /// When a client works, in seconds since the start of a run of so many: from and to, in order.
+    /// The windows in which a client is active, in seconds since the start of a run that ends at `end`, in order.
     pub(super) fn shifts(&self, client: u32, ramp_up: u32, end: u32) -> Vec<(u32, u32)> {
         if let Some(slices) = &self.slices {
             return slices.windows().to_vec();

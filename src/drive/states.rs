@@ -1,7 +1,7 @@
-//! What terminals and sessions are at, as counters: sums over time of how many were seen in each state.
+//! States of terminals and sessions, as counters: sums over time of the number in each state.
 //!
-//! Nobody who works a transaction does anything for it. Sessions are read from the ledgers, in which stands what is
-//! under way anyway; terminals are counted once a second by who moves them.
+//! Executing a transaction costs nothing more for it. Session states are read from the ledgers; terminals are counted
+//! once a second by their scheduler.
 
 use super::Load;
 use super::ledger::{Ledger, States};
@@ -13,12 +13,12 @@ use crate::workload::Workload;
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     counters: Counters,
-    /// When they were last added to, in seconds since the run's start.
+    /// Time of the last addition, in seconds since the run's start.
     at: f64,
 }
 
 impl Sums {
-    /// Looks at a run, counts what is seen for the time since the last look, and gives the sums.
+    /// Reads the states of a run, adds them for the time since the last reading, and returns the sums.
     pub(super) fn look<W: Workload>(&mut self, run: &Run<W>, at: f64) -> &Counters {
         let mut seen = of_sessions(&run.ledgers).to_vec();
         match run.schedule.load {

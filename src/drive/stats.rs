@@ -1,11 +1,11 @@
-//! What one driver thread notes down while its sessions work. Nobody else touches it; once a second it is handed over.
+//! Measurements of one driver thread. No other thread touches them; once a second they are passed to the collector.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::course::Course;
-use super::hosts::Counts;
+use super::hosts::{Change, Counts, HostChange};
 use super::ledger::Ledger;
+use super::phases::PhaseTimes;
 use super::totals::ThreadTotals;
 use super::{Load, Report, Schedule};
 use crate::history::{Head, codec};
@@ -14,9 +14,9 @@ use crate::result::{Event, Phase};
 use crate::workload::trace::Trace;
 use crate::workload::{Outcome, Workload};
 
-/// A transaction that a user asked for, while nobody knows yet what becomes of it.
+/// A requested transaction whose outcome is not known yet.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct PendingTransaction {
     /// Its type.
     pub(super) transaction: usize,
     /// When the user meant to send it.
@@ -27,32 +27,32 @@ pub(super) struct Asked {
     pub(super) deferred: bool,
 }
 
-/// When a transaction was meant to be sent, was taken by a session, and ended.
+/// The times at which a transaction was meant to be sent, was taken by a session, and ended.
 struct Times {
     intended: Instant,
     taken: Instant,
     now: Instant,
 }
 
-/// Failures of one thread that are told one by one; the rest is only counted.
-const FAILURES_TOLD: u64 = 20;
+/// Failures of one thread that are reported individually; the rest is only counted.
+const FAILURES_REPORTED: u64 = 20;
 
-/// Commits that are remembered for each session of a thread, in case that a connection is lost: more than one session
-/// does in a second.
+/// Commits that are remembered for each session of a thread, in case a connection is lost: more than one session
+/// completes in a second.
 const REMEMBERED: usize = 4_096;
-/// The most of a thread, about 2 MiB.
+/// The maximum of a thread, about 2 MiB.
 const MOST_REMEMBERED: usize = 32_768;
-/// How long before the last commit that preceded the loss of a connection others are looked up, too: what a database
-/// that does not wait for its disk would lose.
+/// How long before the loss of a connection commits are looked up: a database that does not wait for its disk may lose
+/// them.
 const LOOKED_UP: Duration = Duration::from_secs(1);
 
-/// Deferred transactions of one thread in a second for which there is room without an allocation, at least.
+/// Initial capacity for the deferred transactions of one thread in a second.
 const DEFERRED_ROOM: usize = 64;
 
-/// What the tasks of a driver thread share.
+/// Measurements that the tasks of a driver thread share.
 pub(super) struct ThreadStats<'a> {
     schedule: Schedule,
-    course: &'a Course,
+    phases: &'a PhaseTimes,
     begin: Instant,
     reports: &'a mpsc::Sender<Report>,
     second: u32,
@@ -60,21 +60,21 @@ pub(super) struct ThreadStats<'a> {
     pub(super) totals: ThreadTotals,
     /// Deferred transactions that were committed since the last hand-over.
     deferred: Vec<Deferred>,
-    /// What transactions read and wrote since the last hand-over, if it is kept.
+    /// Recorded reads and writes of transactions since the last hand-over.
     history: Vec<u8>,
     failures: u64,
-    /// The last commits; when there are as many as are remembered, `oldest` is the place of the next one.
+    /// The last commits, as a ring buffer; when it is full, `oldest` is the next position.
     recent: Vec<(Instant, Trace)>,
     oldest: usize,
     remembered: usize,
-    /// Where the totals are seen by others, also if this thread never comes back.
+    /// Where other threads see the totals, even if this thread never returns.
     pub(super) ledger: &'a Ledger,
 }
 
 impl<'a> ThreadStats<'a> {
     pub(super) fn new<W: Workload>(
         schedule: Schedule,
-        (course, begin): (&'a Course, Instant),
+        (phases, begin): (&'a PhaseTimes, Instant),
         reports: &'a mpsc::Sender<Report>,
         ledger: &'a Ledger,
         (sessions, hosts): (usize, usize),
@@ -83,7 +83,7 @@ impl<'a> ThreadStats<'a> {
         let effects = vec![0; W::EFFECTS.len()];
         ThreadStats {
             schedule,
-            course,
+            phases,
             begin,
             reports,
             second: 0,
@@ -109,14 +109,21 @@ impl<'a> ThreadStats<'a> {
         now.duration_since(self.begin).as_secs_f64()
     }
 
-    /// When the current second is over.
+    /// The end of the current second.
     pub(super) fn next_turn(&self) -> Instant {
         self.begin + Duration::from_secs(u64::from(self.second) + 1)
     }
 
     pub(super) fn tell(&self, event: Event) {
-        // The collector outlives all threads; if it is gone, so is the run.
+        // The collector outlives all threads; if it is gone, the run is over.
         let _ = self.reports.send(Report::Happened(event));
+    }
+
+    /// The connection of a session to a host changed, without an event that tells it.
+    pub(super) fn host_changed(&self, at: Instant, host: Option<String>, what: Change) {
+        if let Some(host) = host {
+            let _ = self.reports.send(Report::HostChanged(HostChange { at: self.at(at), host, what }));
+        }
     }
 
     /// Hands over every second that has passed.
@@ -131,7 +138,7 @@ impl<'a> ThreadStats<'a> {
     fn hand_over(&mut self) {
         let empty = Interval::new(self.interval.transactions.len(), self.interval.tallies.len());
         let measured = std::mem::replace(&mut self.interval, Box::new(empty));
-        // Twice the room that was needed, so that a second seldom needs more.
+        // Twice the capacity that was needed, so that a second seldom allocates.
         let room = self.deferred.capacity().min(DEFERRED_ROOM).max(2 * self.deferred.len());
         let deferred = std::mem::replace(&mut self.deferred, Vec::with_capacity(room));
         let _ = self.reports.send(Report::Measured(self.second, measured, deferred));
@@ -143,12 +150,12 @@ impl<'a> ThreadStats<'a> {
         self.ledger.copy(&self.totals);
     }
 
-    /// Whether it is kept what transactions read and wrote.
+    /// Whether reads and writes of transactions are recorded.
     pub(super) fn keeps(&self) -> bool {
         self.schedule.history > 0
     }
 
-    /// Keeps what a transaction, sent at `taken`, read and wrote of the chosen keys.
+    /// Records the reads and writes of a transaction, sent at `taken`, on the sampled keys.
     pub(super) fn keep<W: Workload>(&mut self, session: u32, input: &W::Input, output: &W::Output, taken: Instant) {
         let mut accesses = W::accesses(input, output);
         accesses.retain(|access| chosen(access.key, self.schedule.history));
@@ -156,18 +163,18 @@ impl<'a> ThreadStats<'a> {
             return;
         }
         let (began, ended) = (micros(self.begin, taken), micros(self.begin, Instant::now()));
-        // Times are cut to whole microseconds: who was answered and who was sent in the same one overlap.
+        // Times are truncated to microseconds: an answer and a request in the same microsecond overlap.
         let head = Head { session, began, ended: ended + 1, committed: W::outcome(output) != Outcome::RolledBack };
         codec::encode(&mut self.history, &head, &accesses);
     }
 
-    /// Hands over what is left at the end.
+    /// Hands over the rest at the end.
     pub(super) fn close(&mut self) {
         self.turn(Instant::now());
         self.hand_over();
     }
 
-    /// Keeps what a commit can be found by, in the place of the oldest one.
+    /// Remembers how to find a commit, in place of the oldest one.
     fn remember<W: Workload>(&mut self, input: &W::Input, output: &W::Output, now: Instant) {
         let Some(trace) = W::trace(input, output) else { return };
         if self.recent.len() < self.remembered {
@@ -178,19 +185,19 @@ impl<'a> ThreadStats<'a> {
         }
     }
 
-    /// A connection was lost: what was acknowledged last is to be looked up. The second counts from the last commit, as
-    /// a server that hangs is noticed late.
-    pub(super) fn doubt(&mut self) {
+    /// A connection was lost: the last acknowledged commits are to be looked up. The second is counted back from the
+    /// last commit, because a hanging server is noticed late.
+    pub(super) fn connection_lost(&mut self) {
         let Some(last) = self.recent.iter().map(|(at, _)| *at).max() else { return };
         let late = |at: Instant| last.saturating_duration_since(at) <= LOOKED_UP;
         let whole = self.recent.len() < self.remembered || self.recent.iter().any(|(at, _)| !late(*at));
         let traces = self.recent.drain(..).filter(|(at, _)| late(*at)).map(|(_, trace)| trace).collect();
         self.oldest = 0;
-        let _ = self.reports.send(Report::Doubted { traces, whole });
+        let _ = self.reports.send(Report::Uncertain { traces, whole });
     }
 
     /// A session of the thread, counted from 0 within it, sends a transaction.
-    pub(super) fn sent(&self, session: usize, asked: Asked) {
+    pub(super) fn sent(&self, session: usize, asked: PendingTransaction) {
         self.ledger.sent(session, asked.transaction, micros(self.begin, asked.intended));
     }
 
@@ -208,21 +215,21 @@ impl<'a> ThreadStats<'a> {
         self.finished::<W>(input, output, Times { intended, taken, now }, same_phase, same_phase);
     }
 
-    /// A transaction of an open loop completed. The throughput of a phase is of what was done in it: a database with a
-    /// backlog is not slower for what its backlog was due. Response times are of what was due in the phase.
+    /// A transaction of an open loop completed. Throughput counts what was completed in a phase, so that a backlog from
+    /// before does not lower it. Response times count what was due in the phase.
     pub(super) fn completed_of_open_loop<W: Workload>(
         &mut self,
         input: &W::Input,
         output: &W::Output,
-        asked: Asked,
+        asked: PendingTransaction,
         now: Instant,
     ) {
-        let Asked { intended, taken, .. } = asked;
+        let PendingTransaction { intended, taken, .. } = asked;
         let timed = self.same_phase(intended, now);
         self.finished::<W>(input, output, Times { intended, taken, now }, timed, true);
     }
 
-    /// A transaction completed; whether its times and its result count in the phase.
+    /// Counts a completed transaction; returns whether its times and its result count in the phase.
     #[inline]
     fn finished<W: Workload>(
         &mut self,
@@ -254,13 +261,13 @@ impl<'a> ThreadStats<'a> {
         }
     }
 
-    /// A transaction counts as failed because of its result; what it committed is in the database.
-    pub(super) fn committed_all_the_same<W: Workload>(&mut self, output: &W::Output) {
+    /// A transaction that counts as failed because of its result, although it was committed.
+    pub(super) fn committed_but_failed<W: Workload>(&mut self, output: &W::Output) {
         W::count(output, &mut self.totals.effects);
         self.ledger.count(&self.totals);
     }
 
-    /// A deferred transaction was queued at `intended`, and its user was answered now.
+    /// A deferred transaction was queued at `intended`, and its user was answered at `now`.
     pub(super) fn queued_deferred(&mut self, transaction: usize, intended: Instant, now: Instant) {
         let same_phase = self.same_phase(intended, now);
         let measured = &mut self.interval.transactions[transaction];
@@ -302,14 +309,15 @@ impl<'a> ThreadStats<'a> {
         }
     }
 
-    /// A transaction ended in another phase than it began in. What ends after the measurement interval is told apart.
+    /// A transaction ended in another phase than it began in. What ends after the measurement interval is counted
+    /// separately.
     fn late(&mut self, transaction: usize, intended: Instant, now: Instant) {
-        if self.course.phase_at(self.at(now)) == Phase::WindDown {
+        if self.phases.phase_at(self.at(now)) == Phase::WindDown {
             self.interval.transactions[transaction].late.note(micros(intended, now));
         }
     }
 
-    /// The database completed a transaction in the second that was just turned to.
+    /// Counts a transaction completed in the current second.
     fn tenth(&mut self, now: Instant) {
         if !self.schedule.tenths {
             return;
@@ -321,40 +329,39 @@ impl<'a> ThreadStats<'a> {
     }
 
     fn same_phase(&self, one: Instant, other: Instant) -> bool {
-        self.course.phase_at(self.at(one)) == self.course.phase_at(self.at(other))
+        self.phases.phase_at(self.at(one)) == self.phases.phase_at(self.at(other))
     }
 
-    /// Tells what the user of a terminal sees, if it is the one that is followed.
+    /// Reports the screen of a terminal's user, if this terminal is shown.
     pub(super) fn show<W: Workload>(&self, terminal: u32, input: &W::Input, output: Option<&W::Output>) {
         if self.schedule.shown == Some(terminal) {
             self.tell(Event::Screen { at: self.at(Instant::now()), screen: W::screen(input, output) });
         }
     }
 
-    /// A transaction failed for good, and its user was told so at `told`.
-    pub(super) fn failed<W: Workload>(&mut self, asked: Asked, told: Instant, why: String) {
-        self.waited_in_vain(asked, told).errors += 1;
+    /// A transaction failed, and its user was informed at `told`.
+    pub(super) fn failed<W: Workload>(&mut self, asked: PendingTransaction, told: Instant, why: String) {
+        self.failed_response(asked, told).errors += 1;
         self.failures += 1;
         *self.totals.errors.entry(why.clone()).or_default() += 1;
-        if self.failures <= FAILURES_TOLD {
+        if self.failures <= FAILURES_REPORTED {
             let transaction = W::TRANSACTIONS[asked.transaction].to_owned();
             self.tell(Event::TransactionFailed { at: self.at(Instant::now()), transaction, why });
         }
     }
 
-    /// The connection was lost while a transaction was committed: its user was told at `told` that nobody knows its
-    /// fate.
-    pub(super) fn unknown<W: Workload>(&mut self, input: &W::Input, asked: Asked, told: Instant) {
-        self.waited_in_vain(asked, told).unknown += 1;
+    /// The connection was lost during a commit: the user was informed at `told` that its outcome is unknown.
+    pub(super) fn unknown<W: Workload>(&mut self, input: &W::Input, asked: PendingTransaction, told: Instant) {
+        self.failed_response(asked, told).unknown += 1;
         self.totals.ambiguous += 1;
         W::count_at_most(W::transaction(input), &mut self.totals.ambiguous_effects);
         let _ = self.reports.send(Report::Unknown(W::footprint(input)));
         self.ledger.copy(&self.totals);
     }
 
-    /// A user whose transaction did not complete has waited for an answer as long as everybody else: it counts in the
-    /// response times, or a database would get faster by failing.
-    fn waited_in_vain(&mut self, asked: Asked, told: Instant) -> &mut Measured {
+    /// The user of a failed transaction waited for an answer, too: the wait counts in the response times, otherwise
+    /// failures would make a database look faster.
+    fn failed_response(&mut self, asked: PendingTransaction, told: Instant) -> &mut Measured {
         self.turn(told);
         let same_phase = self.same_phase(asked.intended, told);
         if !same_phase {
@@ -370,34 +377,34 @@ impl<'a> ThreadStats<'a> {
         measured
     }
 
-    /// The run ended while a user still waited for a database that is away. The seconds of the interval have been
-    /// handed over by then, so that it is told as an event.
-    pub(super) fn cut_off<W: Workload>(&self, asked: Asked, now: Instant) {
-        let waited = if asked.deferred { None } else { self.course.waited(self.at(asked.intended), self.at(now)) };
+    /// The run ended while a user still waited for an unreachable database. The seconds of the interval have been
+    /// handed over by then, so it is reported as an event.
+    pub(super) fn cut_off<W: Workload>(&self, asked: PendingTransaction, now: Instant) {
+        let waited = if asked.deferred { None } else { self.phases.waited(self.at(asked.intended), self.at(now)) };
         let transaction = W::TRANSACTIONS[asked.transaction].to_owned();
         self.tell(Event::CutOff { at: self.at(now), transaction, waited, under_way: false });
     }
 
-    /// A transaction is tried again.
+    /// Counts a retry.
     pub(super) fn retried(&mut self, transaction: usize, reason: &'static str) {
         self.interval.transactions[transaction].retries += 1;
         *self.totals.retries.entry(reason).or_default() += 1;
     }
 }
 
-/// Whether a key is among so many of a million, which are the same in each thread and run.
+/// Whether a key is in the sample of `of_a_million` keys per million, which is the same in each thread and run.
 fn chosen(key: u64, of_a_million: u32) -> bool {
     let mixed = (key ^ (key >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed >> 32) * 1_000_000) >> 32 < u64::from(of_a_million)
 }
 
-/// Room for what is deferred in a second; none where nothing is.
+/// A buffer for the deferred transactions of a second; empty if the workload defers nothing.
 fn room_for_deferred<W: Workload>(load: Load) -> Vec<Deferred> {
     let any = load == Load::Paced && W::DEFERRED.is_some();
     Vec::with_capacity(if any { DEFERRED_ROOM } else { 0 })
 }
 
-/// From one moment to a later one, in microseconds.
+/// The time between two moments in microseconds.
 pub(super) fn micros(from: Instant, to: Instant) -> u64 {
     to.saturating_duration_since(from).as_micros() as u64
 }

@@ -18,26 +18,26 @@ use crate::engine::{Error, Sessions};
 use crate::measure::waits::this_thread;
 use crate::workload::Workload;
 
-/// What a driver thread has to do.
+/// The work of a driver thread.
 pub struct Assignment<'a, W: Workload> {
     pub(super) run: &'a Run<W>,
     /// Its number in the run.
     pub(super) number: usize,
     /// The numbers of its sessions.
     pub(super) sessions: &'a [u32],
-    /// Whether it has the terminals of a paced run.
-    pub(super) floor: bool,
+    /// Whether it runs the terminals of a paced run.
+    pub(super) has_terminals: bool,
     pub(super) reports: &'a mpsc::Sender<Report>,
     pub(super) started: &'a mpsc::Receiver<Instant>,
 }
 
 impl<W: Workload> Assignment<'_, W> {
-    /// Opens the thread's sessions, waits for the start, and drives them, and the terminals if it has them, to the end.
+    /// Opens the thread's sessions, waits for the start, and runs them (and the terminals, if it has them) to the end.
     pub(super) fn work<E: Sessions<W>>(&self, engine: &E) {
         let Assignment { run, number, sessions, reports, started, .. } = *self;
         run.ledgers[number].begun(this_thread());
         let ready = |result| {
-            // Nobody listens any more if the run was given up.
+            // The receiver is gone if the run was abandoned.
             let _ = reports.send(Report::Ready(result));
         };
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -60,12 +60,12 @@ impl<W: Workload> Assignment<'_, W> {
             Err(error) => return ready(Err(error)),
         };
         ready(Ok(()));
-        // No start is given when another thread could not open its sessions.
+        // The run does not start if another thread could not open its sessions.
         let Ok(begin) = started.recv() else { return };
         let ledger = &run.ledgers[number];
         let stats = RefCell::new(ThreadStats::new::<W>(
             run.schedule,
-            (&run.course, begin),
+            (&run.phases, begin),
             reports,
             ledger,
             (sessions.len(), engine.hosts().len()),
@@ -75,8 +75,8 @@ impl<W: Workload> Assignment<'_, W> {
                 biased;
                 () = self.drive(engine, &stats, opened, begin) => {}
                 () = tick(&stats) => {}
-                // What is under way then stays so in the ledger.
-                () = run.out_of_patience(begin) => {}
+                // Transactions in progress stay so in the ledger.
+                () = run.timed_out(begin) => {}
             }
         });
         stats.borrow_mut().close();
@@ -89,12 +89,12 @@ impl<W: Workload> Assignment<'_, W> {
         opened: Vec<(u32, E::Session)>,
         begin: Instant,
     ) {
-        let Run { terminals, schedule, course, stages, stop, monitor, .. } = self.run;
+        let Run { terminals, schedule, phases, stages, stop, monitor, .. } = self.run;
         let schedule = *schedule;
         let at = |second: u32| begin + Duration::from_secs(u64::from(second));
-        let clock = course.from(begin);
+        let clock = phases.from(begin);
         let worker = |(place, (number, session))| {
-            Worker::<'_, '_, W, E>::new(engine, stats, stop, clock, (place, number), session)
+            Worker::<'_, '_, W, E>::new(engine, stats, self.run, clock, (place, number), session)
         };
         let opened = opened.into_iter().enumerate();
         match schedule.load {
@@ -102,7 +102,7 @@ impl<W: Workload> Assignment<'_, W> {
                 let clients = opened.map(|opened| {
                     let number = opened.1.0;
                     let crowd = TerminalGroup::<W>::new(terminals, schedule, stages, number);
-                    let shifts = stages.shifts(number, course.ramp_up(), course.seconds());
+                    let shifts = stages.shifts(number, phases.ramp_up(), phases.seconds());
                     let shifts = shifts.into_iter().map(|(from, to)| (at(from), at(to))).collect();
                     closed_loop::client(worker(opened), stats, stop, clock, (shifts, crowd))
                 });
@@ -111,26 +111,26 @@ impl<W: Workload> Assignment<'_, W> {
             Load::Paced => {
                 let sessions = opened.map(|opened| paced::session(worker(opened), monitor, stats));
                 let sessions = futures_util::future::join_all(sessions);
-                if self.floor {
-                    let floor = TerminalScheduler::<W>::new(terminals, schedule, begin).run(
+                if self.has_terminals {
+                    let has_terminals = TerminalScheduler::<W>::new(terminals, schedule, begin).run(
                         monitor,
                         stats,
                         stop,
                         clock,
                         schedule.clients,
                     );
-                    futures_util::future::join(floor, sessions).await;
+                    futures_util::future::join(has_terminals, sessions).await;
                 } else {
                     sessions.await;
                 }
             }
             Load::OpenLoop { rate, arrivals } => {
                 let Some(backlog) = &self.run.backlog else { return };
-                if self.floor {
+                if self.has_terminals {
                     let times = DueTimes::new(rate, arrivals, schedule.seed);
-                    // The first terminal beyond those of the sessions.
+                    // The first terminal after those of the sessions.
                     let terminal = W::terminal(terminals, schedule.terminals);
-                    open_loop::Dispatcher::<W> { course, times, backlog, stats, stop, begin, terminal }.run();
+                    open_loop::Dispatcher::<W> { phases, times, backlog, stats, stop, begin, terminal }.run();
                     return;
                 }
                 let sessions = opened.map(|opened| {
@@ -143,7 +143,7 @@ impl<W: Workload> Assignment<'_, W> {
     }
 }
 
-/// Turns the seconds over while no transaction completes. Never returns.
+/// Hands over each second, even while no transaction completes. Never returns.
 async fn tick(stats: &RefCell<ThreadStats<'_>>) {
     loop {
         let next = stats.borrow().next_turn();

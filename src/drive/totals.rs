@@ -1,24 +1,25 @@
-//! What a run, or one of its threads, counted as a whole.
+//! Totals of a run or of one of its threads.
 
 use std::collections::BTreeMap;
 
 use super::hosts::{self, HostTotals};
+use super::trips::Trips;
 use crate::workload::trace::{Footprint, Trace};
 
-/// What a run came to as a whole, ramp-up and wind-down included.
+/// Totals of a run, ramp-up and wind-down included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Transactions completed.
     pub completed: u64,
-    /// Effects that sessions were told are committed, in the order of [`crate::workload::Workload::EFFECTS`].
+    /// Effects of acknowledged commits, in the order of [`crate::workload::Workload::EFFECTS`].
     pub effects: Vec<u64>,
-    /// The most that transactions of unknown fate can add to each effect.
+    /// The most that transactions of unknown outcome can add to each effect.
     pub ambiguous_effects: Vec<u64>,
-    /// Transactions of unknown fate.
+    /// Transactions of unknown outcome.
     pub ambiguous: u64,
     /// Retries by reason.
     pub retries: BTreeMap<&'static str, u64>,
-    /// Transactions that failed for good, by the database's words.
+    /// Failed transactions by the database's message.
     pub errors: BTreeMap<String, u64>,
     /// Connections lost.
     pub lost: u64,
@@ -26,44 +27,47 @@ pub struct Totals {
     pub restored: u64,
     /// Times in which no session had a connection: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
-    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away
-    /// until then.
+    /// The longest time that one session had no connection, in seconds, up to the end of the run.
     pub longest_away: f64,
-    /// Transactions that paced terminals had sent and no session ever worked.
+    /// Transactions that paced terminals sent and no session executed.
     pub unfinished: u64,
-    /// What is to be looked up, as connections were lost.
-    pub doubts: Doubts,
-    /// Transactions that did not come back in time at the end of the run. Their fate is unknown.
+    /// Commits to look up after lost connections.
+    pub uncertain: UncertainCommits,
+    /// Transactions that did not return in time at the end of the run. Their outcome is unknown.
     pub abandoned: u64,
-    /// Whole seconds before the measurement interval, as they were.
+    /// Actual length of the ramp-up in whole seconds.
     pub ramp_up: u32,
-    /// Length of the measurement interval in seconds, as it was.
+    /// Actual length of the measurement interval in seconds.
     pub interval_s: f64,
     /// Driver threads.
     pub threads: u32,
-    /// What each host did, where the URL names several.
+    /// Totals of each host, if the URL names several.
     pub hosts: Vec<HostTotals>,
+    /// Round trips of completed transactions.
+    pub trips: Trips,
+    /// Completed transactions by type: those for which the nodes of their rows are known, and those on several nodes.
+    pub by_nodes: Vec<(u64, u64)>,
 }
 
-/// The most rows that are looked up.
-const MOST_DOUBTS: usize = 100_000;
+/// The maximum number of rows that are looked up.
+const MOST_UNCERTAIN: usize = 100_000;
 
-/// Commits that a lost connection makes doubtful.
+/// Commits whose durability is uncertain after a lost connection.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Doubts {
-    /// Rows of commits that were acknowledged in the last second before a connection was lost: they have to be there.
+pub struct UncertainCommits {
+    /// Rows of commits that were acknowledged in the last second before a connection was lost: they must exist.
     pub acknowledged: Vec<Trace>,
-    /// More were acknowledged in that second than are remembered.
+    /// More commits were acknowledged in that second than are remembered.
     pub beyond: bool,
-    /// Rows that transactions of unknown fate have left if they are committed.
+    /// Rows that exist if a transaction of unknown outcome was committed.
     pub unknown: Vec<Trace>,
-    /// Transactions of unknown fate that change nothing.
+    /// Transactions of unknown outcome that change nothing.
     pub read_only: u64,
 }
 
-impl Doubts {
+impl UncertainCommits {
     pub(super) fn acknowledged(&mut self, traces: Vec<Trace>, whole: bool) {
-        let left = MOST_DOUBTS.saturating_sub(self.acknowledged.len());
+        let left = MOST_UNCERTAIN.saturating_sub(self.acknowledged.len());
         self.beyond |= !whole || traces.len() > left;
         self.acknowledged.extend(traces.into_iter().take(left));
     }
@@ -71,13 +75,13 @@ impl Doubts {
     pub(super) fn unknown(&mut self, footprint: Footprint) {
         match footprint {
             Footprint::None => self.read_only += 1,
-            Footprint::Row(trace) if self.unknown.len() < MOST_DOUBTS => self.unknown.push(trace),
+            Footprint::Row(trace) if self.unknown.len() < MOST_UNCERTAIN => self.unknown.push(trace),
             Footprint::Row(_) | Footprint::NotKnown => {}
         }
     }
 }
 
-/// What a thread counted over the whole run.
+/// Totals of a thread over the whole run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThreadTotals {
     pub(super) completed: u64,
@@ -87,6 +91,8 @@ pub(super) struct ThreadTotals {
     pub(super) retries: BTreeMap<&'static str, u64>,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) unfinished: u64,
-    /// What each of several hosts did.
+    /// Totals of each of several hosts.
     pub(super) hosts: hosts::Counts,
+    /// Round trips of completed transactions.
+    pub(super) trips: Trips,
 }

@@ -1,6 +1,5 @@
-//! Looks at what sessions are at, about twenty times a second, on a thread and a connection of its own. Neither
-//! sessions nor the driver's threads do anything for it: which transaction is in progress stands in their ledgers
-//! anyway.
+//! Samples what the sessions do, about twenty times a second, with its own thread and connection. It costs sessions and
+//! driver threads nothing: the transaction in progress is in their ledgers anyway.
 
 use std::collections::HashMap;
 use std::sync::mpsc;
@@ -15,18 +14,18 @@ use super::shared::Run;
 use crate::engine::guard::guarded;
 use crate::engine::{Engine, Error, Observer, ServerProcess};
 use crate::measure::counters::Counter;
-use crate::measure::waits::{Blocker, SessionLook, Wait, WaitsSeen, call_of, schedule_of};
+use crate::measure::waits::{Blocker, SessionSample, Wait, WaitsSeen, call_of, schedule_of};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
-/// How long the run's start waits for the first look, which opens the connection.
-const FIRST_LOOK: Duration = Duration::from_secs(5);
-/// How long the answer to a look may take. One that takes long says more about the server than about its sessions.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a look may fail in a row before it is asked for less often.
+/// How long the start of the run waits for the first sample, which opens the connection.
+const FIRST_SAMPLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of a sample. A slow sample says more about the server than about its sessions.
+const SAMPLE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Consecutive failures after which samples become less frequent.
 const FAILURES: u32 = 20;
 
-/// The counter of what sessions were at, in seconds of all sessions together.
+/// The counter of a wait, in seconds of all sessions together.
 fn counter(wait: Wait) -> Counter {
     match wait {
         Wait::Running => Counter::SeenRunning,
@@ -40,7 +39,7 @@ fn counter(wait: Wait) -> Counter {
     }
 }
 
-/// Looks from the run's start to the end of the interval.
+/// Samples from the run's start to the end of the interval.
 pub(super) fn thread<W: Workload>(
     engine: &dyn Engine<W>,
     run: &Run<W>,
@@ -48,7 +47,7 @@ pub(super) fn thread<W: Workload>(
     started: &mpsc::Receiver<Instant>,
 ) {
     let tell = |report| {
-        // Nobody listens any more if the run was given up.
+        // The receiver is gone if the run was abandoned.
         let _ = reports.send(report);
     };
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -72,7 +71,7 @@ async fn looks<W: Workload>(
     let first = if in_process {
         Ok(Ok(Some(Vec::new())))
     } else {
-        tokio::time::timeout(FIRST_LOOK, guarded(observer.sessions())).await
+        tokio::time::timeout(FIRST_SAMPLE_TIMEOUT, guarded(observer.sessions())).await
     };
     tell(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
@@ -89,16 +88,16 @@ async fn looks<W: Workload>(
     if !known {
         return not_counted(format!("where the time goes: {}", observer.no_sessions()));
     }
-    let mut watch = Watch { run, looks: Looks::new::<W>(), tasks: HashMap::new(), driver: HashMap::new() };
+    let mut watch = Watch { run, looks: WaitSamples::new::<W>(), tasks: HashMap::new(), driver: HashMap::new() };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(run.schedule.seed);
     let mut failures = 0;
-    let clock = run.course.from(begin);
+    let clock = run.phases.from(begin);
     let mut second = 0;
     loop {
         let pause = if failures < FAILURES {
             Duration::from_micros(random.random_range(observer.pause_us()))
         } else {
-            PATIENCE
+            SAMPLE_TIMEOUT
         };
         tokio::select! {
             biased;
@@ -110,7 +109,7 @@ async fn looks<W: Workload>(
         let sessions = if in_process {
             Ok(threads(&run.ledgers))
         } else {
-            match tokio::time::timeout(PATIENCE, guarded(observer.sessions())).await {
+            match tokio::time::timeout(SAMPLE_TIMEOUT, guarded(observer.sessions())).await {
                 Ok(answer) => answer.map(Option::unwrap_or_default),
                 Err(_) => Err(Error::Database("no answer within a second".to_owned())),
             }
@@ -129,7 +128,7 @@ async fn looks<W: Workload>(
             Err(error) => {
                 failures += 1;
                 if failures == 1 {
-                    tracing::debug!("a look at the sessions failed: {error}");
+                    tracing::debug!("a sample of the sessions failed: {error}");
                 }
             }
         }
@@ -147,10 +146,10 @@ async fn looks<W: Workload>(
     tell(Report::Happened(Event::Waits { at: begin.elapsed().as_secs_f64(), seen: Box::new(seen) }));
 }
 
-/// Looks at what goes on beside the run's transactions, and tells it if there is anything.
+/// Samples activity besides the run's transactions, and reports it if there is any.
 async fn beside<W: Workload>(observer: &mut dyn Observer, run: &Run<W>, tell: &impl Fn(Report), begin: Instant) {
-    // What fails now is asked for again.
-    let Ok(Ok(Some(look))) = tokio::time::timeout(PATIENCE, guarded(observer.beside())).await else { return };
+    // A failed sample is simply repeated later.
+    let Ok(Ok(Some(look))) = tokio::time::timeout(SAMPLE_TIMEOUT, guarded(observer.beside())).await else { return };
     let at = begin.elapsed().as_secs_f64();
     if !look.blockers.is_empty() {
         let own: Vec<u64> = in_progress(&run.ledgers).iter().map(|session| session.id).collect();
@@ -163,49 +162,49 @@ async fn beside<W: Workload>(observer: &mut dyn Observer, run: &Run<W>, tell: &i
     }
 }
 
-/// All sessions with a transaction in progress, or none.
+/// The sessions with a transaction in progress.
 fn in_progress(ledgers: &[Ledger]) -> Vec<InProgress> {
     ledgers.iter().flat_map(Ledger::in_progress).collect()
 }
 
-/// What the threads are at that are sessions in process.
-fn threads(ledgers: &[Ledger]) -> Vec<SessionLook> {
+/// The states of the threads that run in-process sessions.
+fn threads(ledgers: &[Ledger]) -> Vec<SessionSample> {
     let look = |ledger: &Ledger| {
         let thread = ledger.thread()?;
-        Some(SessionLook { id: thread.into(), task: Some(thread), wait: call_of(thread)? })
+        Some(SessionSample { id: thread.into(), task: Some(thread), wait: call_of(thread)? })
     };
     ledgers.iter().filter_map(look).collect()
 }
 
-struct Looks {
+struct WaitSamples {
     names: &'static [&'static str],
     seen: WaitsSeen,
     last: f64,
-    /// Seconds of all sessions, by what they were at.
+    /// Seconds of all sessions, by wait.
     spent: [f64; Wait::ALL.len()],
     scheduled: bool,
 }
 
-impl Looks {
-    fn new<W: Workload>() -> Looks {
+impl WaitSamples {
+    fn new<W: Workload>() -> WaitSamples {
         let (seen, spent) = (WaitsSeen::default(), [0.0; Wait::ALL.len()]);
-        Looks { names: W::TRANSACTIONS, seen, last: 0.0, spent, scheduled: false }
+        WaitSamples { names: W::TRANSACTIONS, seen, last: 0.0, spent, scheduled: false }
     }
 }
 
 struct Watch<'a, W: Workload> {
     run: &'a Run<W>,
-    looks: Looks,
-    /// What the clocks of tasks showed last, on CPU and waiting for one.
+    looks: WaitSamples,
+    /// The last clock readings of tasks: time on CPU and time waiting for one.
     tasks: HashMap<u32, (f64, f64)>,
     driver: HashMap<u32, (f64, f64)>,
 }
 
 impl<W: Workload> Watch<'_, W> {
-    /// Notes what sessions were at between two readings of the ledgers.
-    fn looked(&mut self, before: &[InProgress], after: &[InProgress], sessions: &[SessionLook], now: f64) {
+    /// Adds a sample taken between two readings of the ledgers.
+    fn looked(&mut self, before: &[InProgress], after: &[InProgress], sessions: &[SessionSample], now: f64) {
         let looks = &mut self.looks;
-        let (passed, measured) = (now - looks.last, self.run.course.phase_at(now) == Phase::Measurement);
+        let (passed, measured) = (now - looks.last, self.run.phases.phase_at(now) == Phase::Measurement);
         looks.last = now;
         looks.seen.looks += u64::from(measured);
         let waits: HashMap<u64, Wait> = sessions.iter().map(|session| (session.id, session.wait)).collect();
@@ -227,7 +226,7 @@ impl<W: Workload> Watch<'_, W> {
     }
 
     /// Reads the scheduler's clocks of sessions and driver.
-    fn clocks(&mut self, sessions: &[SessionLook], in_process: bool) {
+    fn clocks(&mut self, sessions: &[SessionSample], in_process: bool) {
         let ours: Vec<u64> = in_progress(&self.run.ledgers).iter().map(|session| session.id).collect();
         let tasks = sessions.iter().filter(|session| ours.contains(&session.id)).filter_map(|session| session.task);
         if !in_process && let Some((cpu, wait)) = grown(&mut self.tasks, tasks) {
@@ -244,7 +243,7 @@ impl<W: Workload> Watch<'_, W> {
     }
 }
 
-/// Reads the clocks of tasks, and gives the sums of all that were ever read: a task that ends keeps its last reading.
+/// Reads the clocks of tasks, and returns the sums over all tasks ever read: a task that ends keeps its last reading.
 fn grown(known: &mut HashMap<u32, (f64, f64)>, tasks: impl Iterator<Item = u32>) -> Option<(f64, f64)> {
     for task in tasks {
         if let Some(clock) = schedule_of(task) {

@@ -1,12 +1,12 @@
-//! A timer wheel: when each of a great many sleepers has to wake. Inserting and waking cost the same whatever their
-//! number.
+//! A timer wheel: wakes a very large number of sleepers at their times. The cost of inserting and waking does not
+//! depend on their number.
 
 /// No sleeper.
 const NOBODY: u32 = u32::MAX;
 
-/// Microseconds of a slot.
+/// Length of a slot in microseconds.
 const SLOT: u64 = 1_000;
-/// Slots; sleepers beyond its 262 seconds go round again.
+/// Number of slots; sleepers beyond its 262 seconds go round again.
 const SLOTS: usize = 1 << 18;
 
 /// Sleepers 0 to n − 1, each asleep at most once. Times are microseconds since the wheel's start.
@@ -19,13 +19,13 @@ pub struct Wheel {
     due: Vec<u64>,
     /// A bit for each slot that has sleepers.
     taken: Box<[u64]>,
-    /// The slot from which on nobody has been woken.
+    /// The first slot that has not been processed.
     hand: u64,
     asleep: usize,
 }
 
 impl Wheel {
-    /// A wheel for so many sleepers, all awake.
+    /// A wheel for a number of sleepers, all awake.
     pub fn new(sleepers: usize) -> Self {
         Wheel {
             first: vec![NOBODY; SLOTS].into(),
@@ -37,13 +37,12 @@ impl Wheel {
         }
     }
 
-    /// When a sleeper that is awake was last due; 0 for one that never slept.
+    /// The last due time of a sleeper that is awake; 0 for one that never slept.
     pub(super) fn last_due(&self, sleeper: u32) -> u64 {
         self.due[sleeper as usize]
     }
 
-    /// Lets a sleeper that is awake sleep until `due`; a time that has passed wakes it at the next call of
-    /// [`Wheel::wake`].
+    /// Lets a sleeper that is awake sleep until `due`; if that has passed, the next call of [`Wheel::wake`] wakes it.
     pub fn sleep(&mut self, sleeper: u32, due: u64) {
         self.due[sleeper as usize] = due;
         self.link(sleeper, (due / SLOT).max(self.hand));
@@ -57,23 +56,23 @@ impl Wheel {
         self.taken[place / 64] |= 1 << (place % 64);
     }
 
-    /// Wakes all who are due at `now`, in the order of their times, and adds them to `woken` with these times.
+    /// Wakes all sleepers that are due at `now`, ordered by time, and adds them to `woken` with their times.
     pub fn wake(&mut self, now: u64, woken: &mut Vec<(u64, u32)>) {
         let start = woken.len();
         let last = now / SLOT;
-        // After a pause longer than the wheel, one turn finds everybody.
+        // After a delay longer than the wheel, one turn finds all sleepers.
         let from = self.hand.max(last.saturating_sub(SLOTS as u64 - 1));
         let mut slot = from;
         while let Some(taken) = self.next_taken(slot, last) {
             self.empty(taken, now, woken);
             slot = taken + 1;
         }
-        // The last slot may still have sleepers who are due later within its millisecond.
+        // The last slot may still have sleepers that are due later within its millisecond.
         self.hand = last;
         woken[start..].sort_unstable();
     }
 
-    /// Wakes those of a slot who are due, and leaves the others in it.
+    /// Wakes the sleepers of a slot that are due, and leaves the others in it.
     fn empty(&mut self, slot: u64, now: u64, woken: &mut Vec<(u64, u32)>) {
         let place = slot as usize % SLOTS;
         let mut sleeper = std::mem::replace(&mut self.first[place], NOBODY);
@@ -105,8 +104,8 @@ impl Wheel {
         None
     }
 
-    /// When [`Wheel::wake`] should be called next: no earlier than the first sleeper is due, and none too late for it.
-    /// None if all are awake.
+    /// When [`Wheel::wake`] should be called next: not before the first sleeper is due, and not too late for it. `None`
+    /// if all are awake.
     pub fn next_due(&self) -> Option<u64> {
         if self.asleep == 0 {
             return None;
@@ -118,7 +117,7 @@ impl Wheel {
             earliest = earliest.min(self.due[sleeper as usize]);
             sleeper = self.next[sleeper as usize];
         }
-        // A sleeper from a later turn may stand first: then look again when its slot is passed.
+        // The first sleeper may belong to a later turn: then the wheel looks again after its slot.
         Some(earliest.min((slot + 1) * SLOT).max(slot * SLOT))
     }
 }
@@ -132,7 +131,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a sorted set: everybody wakes at the first call at or after his time, never before it, in order.
+        /// Compares with a sorted set: each sleeper wakes in order at the first call at or after its time, never before
+        /// it.
         #[test]
         fn it_wakes_exactly_those_who_are_due(
             delays in prop::collection::vec(prop_oneof![0..5_000_u64, 0..30_000_000_u64, 0..900_000_000_u64], 1..60),
@@ -153,7 +153,7 @@ mod tests {
                 prop_assert_eq!(&woken, &expected);
                 for gone in &expected {
                     model.remove(gone);
-                    // Every other one goes to sleep again.
+                    // Every second one goes to sleep again.
                     if gone.1 % 2 == 0 {
                         let due = now + delays[gone.1 as usize];
                         wheel.sleep(gone.1, due);

@@ -1,19 +1,19 @@
-//! Where a server is, and what of the environment says so.
+//! Addresses of servers, and the environment variables that name them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use super::Error;
 
-/// The environment that clients of the server look at, by name.
+/// Looks up an environment variable that the server's clients use.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The process's environment; what is not Unicode is taken as not set.
+/// Looks up a variable of the process's environment; a value that is not Unicode counts as not set.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
     /// A name or an address.
@@ -23,7 +23,7 @@ pub enum Host {
 }
 
 impl Host {
-    /// Whether it is this machine, as far as the address tells.
+    /// Whether the address is one of this machine.
     pub fn is_local(&self) -> bool {
         match self {
             Host::Tcp(host) => host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()),
@@ -32,15 +32,15 @@ impl Host {
     }
 }
 
-/// The name of the user who runs Graymark.
+/// The name of the user that runs Graymark.
 pub fn own_name() -> Option<String> {
     nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.name)
 }
 
-/// A port by its number.
+/// Parses a port number.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not a port number.
 pub fn port(text: &str) -> Result<u16, Error> {
     text.parse().map_err(|_| Error::Usage("the port is not a number from 1 to 65535".to_owned()))
 }

@@ -1,20 +1,24 @@
-//! What can go wrong between Graymark and a database.
+//! Failures of transactions, and errors of commands.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::url;
 
-/// Why a transaction was refused by a database that expects it to be tried again.
+/// Why a database refused a transaction that it expects to be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryReason {
     /// SQLSTATE 40001.
     Serialization,
-    /// SQLSTATE 40P01 and its like.
+    /// SQLSTATE 40P01 and equivalents.
     Deadlock,
     /// A lock was not granted in time.
     LockTimeout,
+    /// A part of the database is not available for a moment.
+    Unavailable,
+    /// The database has more work than it can do.
+    Overloaded,
 }
 
 impl RetryReason {
@@ -24,6 +28,8 @@ impl RetryReason {
             RetryReason::Serialization => "serialization",
             RetryReason::Deadlock => "deadlock",
             RetryReason::LockTimeout => "lock_timeout",
+            RetryReason::Unavailable => "unavailable",
+            RetryReason::Overloaded => "overloaded",
         }
     }
 }
@@ -31,52 +37,52 @@ impl RetryReason {
 /// Why a transaction did not complete.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// Rolled back by the database; the same input should be tried again.
+    /// Rolled back by the database; the same input should be retried.
     #[error("{}: {detail}", reason.name())]
     Retry {
         /// Why.
         reason: RetryReason,
-        /// In the database's words.
+        /// The database's message.
         detail: String,
     },
-    /// The connection is gone and the session cannot be used any more.
+    /// The connection is lost and the session unusable.
     #[error("connection lost: {detail}")]
     Disconnected {
-        /// Whether the transaction may have been committed all the same.
+        /// Whether the transaction may have been committed.
         ambiguous: bool,
-        /// In the words of the database or the operating system.
+        /// The message of the database or the operating system.
         detail: String,
     },
-    /// The reply to a command that has committed cannot be read or is not as expected. What it did is done, so the fate
-    /// of the transaction is unknown. The session is given up, though its connection may be sound.
+    /// The reply to a command that has committed cannot be read or is not as expected. The outcome of the transaction
+    /// is unknown. The session is abandoned, although its connection may be usable.
     #[error("{0}")]
     Unreadable(String),
-    /// The database refused a statement, or a row that must be there was not (clause 2.3.6). Rolled back.
+    /// The database refused a statement, or a row that must exist was missing (clause 2.3.6). Rolled back.
     #[error("{0}")]
     Invalid(String),
 }
 
 impl Failure {
-    /// Of what the reply to a command that has committed lacks: the session must not go on as if it were rolled back.
+    /// For a bad reply to a command that has committed: the session must not continue as if it were rolled back.
     pub fn unreadable(why: &Failure) -> Failure {
         Failure::Unreadable(format!("given up, as a committed transaction's reply is not as expected: {why}"))
     }
 }
 
-/// Why a command cannot go on. The text is one line that says what to do.
+/// Why a command failed. The text is one line that says what to do.
 #[derive(Clone, Debug)]
 pub enum Error {
-    /// What was asked for makes no sense.
+    /// The arguments or the state of the database do not allow it.
     Usage(String),
     /// The database cannot be reached or used.
     Database(String),
     /// The result, or a part of it, cannot be written where it should be kept.
     Output(String),
-    /// Something else than a database failed, such as a record. What failed is the source.
+    /// Something other than a database failed, such as a record. The source is the original error.
     Other {
-        /// Of which kind it is.
+        /// Its kind.
         kind: ErrorKind,
-        /// The error itself.
+        /// The original error.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -99,18 +105,18 @@ impl std::error::Error for Error {
     }
 }
 
-/// Kinds of errors, by whose matter they are.
+/// Kinds of errors; each has an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// What was asked for makes no sense.
+    /// The arguments or the state of the database do not allow it.
     Usage,
     /// The database cannot be reached or used.
     Database,
-    /// The result cannot be kept.
+    /// The result cannot be written.
     Output,
 }
 
-/// Errors of one kind with the same words are equal.
+/// Errors of the same kind with the same text are equal.
 impl PartialEq for Error {
     fn eq(&self, other: &Error) -> bool {
         self.kind() == other.kind() && self.to_string() == other.to_string()
@@ -125,7 +131,7 @@ impl Error {
         Error::Other { kind, source: Arc::new(source) }
     }
 
-    /// Of which kind it is.
+    /// Its kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Usage(_) => ErrorKind::Usage,

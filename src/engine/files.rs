@@ -1,4 +1,4 @@
-//! The files of a database: copied while no server works on them, and taken out of the system's page cache.
+//! Copies a database's files while no server uses them, and removes them from the system's page cache.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,14 +13,14 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::Mode;
 
-/// Copies a data directory with its owners and permissions; `to` must not exist. Where the file system can share blocks
-/// between files, the copy takes no room until it is written. Returns the bytes of its files.
+/// Copies a data directory with owners and permissions; `to` must not exist. If the file system can share blocks
+/// between files, the copy takes no space until it is written. Returns the bytes of its files.
 ///
-/// The files can be another user's, who could exchange them for links while they are copied: each is opened once, not
-/// through a link, and everything else is done by the descriptor.
+/// Another user may own the files and could replace them by links during the copy: each is opened once, without
+/// following links, and everything else uses the descriptor.
 ///
 /// # Errors
-/// If a file cannot be read or written, or is neither a file nor a directory: a link would lead the copy to the
+/// If a file cannot be read or written, or is neither a file nor a directory: a link would make the copy use the
 /// original's data.
 pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     copy_open(open(from, WITHOUT_LINKS, Mode::empty()), from, to)
@@ -28,7 +28,7 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
 
 const WITHOUT_LINKS: OFlag = OFlag::O_RDONLY.union(OFlag::O_NOFOLLOW).union(OFlag::O_NONBLOCK).union(OFlag::O_CLOEXEC);
 
-/// Copies what was opened; `from` is its name for errors.
+/// Copies an open file or directory; `from` is its name for errors.
 fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result<u64> {
     let neither = || io::Error::other(format!("{} is neither a file nor a directory, perhaps a link", from.display()));
     let mut opened = match opened {
@@ -38,7 +38,7 @@ fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result
     };
     let there = opened.metadata()?;
     let (bytes, made) = if there.is_dir() {
-        // Closed to all others until its owner has it.
+        // Inaccessible to all others until the owner is set.
         fs::DirBuilder::new().mode(0o700).create(to)?;
         let mut bytes = 0;
         for entry in Dir::from_fd(opened.try_clone()?.into())?.iter() {
@@ -66,7 +66,7 @@ fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result
     Ok(bytes)
 }
 
-/// The files below a directory, links not followed.
+/// The files below a directory; links are not followed.
 ///
 /// # Errors
 /// If one of the directories cannot be read.
@@ -87,7 +87,7 @@ pub fn below(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Takes all files below a directory out of the page cache; see [`forget`].
+/// Removes all files below a directory from the page cache; see [`forget`].
 ///
 /// # Errors
 /// If a file cannot be read, or the system has no such call.
@@ -95,8 +95,8 @@ pub fn evict(directory: &Path) -> io::Result<()> {
     below(directory)?.iter().try_for_each(|file| forget(file))
 }
 
-/// Writes back what of a file is only in the page cache, as the system keeps it otherwise, and then takes the file out
-/// of it. What another process has mapped stays.
+/// Writes back the dirty pages of a file and removes the file from the page cache. Pages that another process has
+/// mapped stay.
 ///
 /// # Errors
 /// If the file cannot be read, or the system has no such call.
@@ -108,13 +108,13 @@ pub fn forget(file: &Path) -> io::Result<()> {
     Ok(posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
 }
 
-/// Takes a file out of the page cache: this system has no such call.
+/// Removes a file from the page cache: not available on this system.
 ///
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn forget(_: &Path) -> io::Result<()> {
-    Err(io::Error::other("this system cannot be asked to forget a file's pages"))
+    Err(io::Error::other("this system cannot drop a file's pages from its cache"))
 }
 
 #[cfg(test)]

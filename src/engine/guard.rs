@@ -1,4 +1,4 @@
-//! A driver library that panics over a server's answer ends what was asked of the server, and not Graymark.
+//! Turns a panic of a driver library into an error of the request, so that Graymark goes on.
 
 use std::any::Any;
 use std::future::Future;
@@ -8,20 +8,20 @@ use futures_util::FutureExt;
 
 use super::{Error, Failure};
 
-/// What a panic in the work with a database becomes.
-pub trait FromPanic {
+/// Conversion of a panic during a request to a database.
+pub trait PanicError {
     /// From the panic's message.
     fn from_panic(why: &str) -> Self;
 }
 
-impl FromPanic for Failure {
-    /// Whether the transaction was committed is not known: the panic may have come from the reply to its commit.
+impl PanicError for Failure {
+    /// The outcome is unknown: the panic may have come from the reply to a commit.
     fn from_panic(why: &str) -> Failure {
         Failure::Unreadable(format!("given up, as {}", unreadable(why)))
     }
 }
 
-impl FromPanic for Error {
+impl PanicError for Error {
     fn from_panic(why: &str) -> Error {
         Error::Database(unreadable(why))
     }
@@ -31,11 +31,11 @@ fn unreadable(why: &str) -> String {
     format!("the database's answer cannot be read, for the driver panicked: {why}")
 }
 
-/// Does some work with a database. Whatever panicked in it, such as a session, must not be used again.
+/// Executes a request to a database. Whatever panicked in it, such as a session, must not be used again.
 ///
 /// # Errors
-/// Those of the work, and what a panic becomes.
-pub async fn guarded<T, E: FromPanic>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+/// Those of the request, and converted panics.
+pub async fn guarded<T, E: PanicError>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(E::from_panic(message(&*panic))))
 }
 

@@ -1,4 +1,4 @@
-//! Several hosts of one database, and which of them a connection goes to.
+//! Several hosts of one database, and the order in which a connection tries them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use super::Error;
 use super::address::{self, Host};
 use crate::url::{Parts, encoded_host};
 
-/// Whose turn it is, where sessions are spread.
+/// The host with which the next session starts, for load balancing.
 static TURN: AtomicUsize = AtomicUsize::new(0);
 
 /// A host with its port.
@@ -18,9 +18,9 @@ pub struct Place {
     pub port: u16,
 }
 
-/// What a host must be to take a connection (libpq's `target_session_attrs`).
+/// The required role of a host (libpq's `target_session_attrs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Role {
     /// Anything.
     #[default]
     Any,
@@ -32,25 +32,21 @@ pub enum Wanted {
     ReadWrite,
 }
 
-impl Wanted {
-    const ALL: [(&'static str, Wanted); 4] = [
-        ("any", Wanted::Any),
-        ("primary", Wanted::Primary),
-        ("standby", Wanted::Standby),
-        ("read-write", Wanted::ReadWrite),
-    ];
+impl Role {
+    const ALL: [(&'static str, Role); 4] =
+        [("any", Role::Any), ("primary", Role::Primary), ("standby", Role::Standby), ("read-write", Role::ReadWrite)];
 
     /// Its name in a URL.
     pub fn name(self) -> &'static str {
-        Wanted::ALL.iter().find(|(_, wanted)| *wanted == self).map_or("", |(name, _)| name)
+        Role::ALL.iter().find(|(_, wanted)| *wanted == self).map_or("", |(name, _)| name)
     }
 
-    /// Why a host does not do; none if it does.
+    /// Why a host does not have the required role; `None` if it does.
     pub fn against(self, standby: bool, read_only: bool) -> Option<&'static str> {
         match self {
-            Wanted::Primary if standby => Some("is a standby"),
-            Wanted::Standby if !standby => Some("is the primary"),
-            Wanted::ReadWrite if standby || read_only => Some("takes no writes"),
+            Role::Primary if standby => Some("is a standby"),
+            Role::Standby if !standby => Some("is the primary"),
+            Role::ReadWrite if standby || read_only => Some("takes no writes"),
             _ => None,
         }
     }
@@ -61,17 +57,17 @@ impl Wanted {
 pub struct Hosts {
     first: Place,
     others: Vec<Place>,
-    /// What a host must be.
-    pub wanted: Wanted,
-    /// Whether sessions go to the hosts in turn; otherwise each goes to the first that does.
+    /// The required role.
+    pub wanted: Role,
+    /// Whether sessions are distributed over the hosts; otherwise each connects to the first suitable one.
     pub spread: bool,
 }
 
 impl Hosts {
-    /// Reads hosts, or what stands for one that is not named, and their ports: one for all, or one for each.
+    /// Parses hosts, with a default for missing names, and their ports: one for all, or one for each.
     ///
     /// # Errors
-    /// If there are as many neither, or a parameter says nothing that is known.
+    /// If the numbers of hosts and ports do not match, or a parameter has an unknown value.
     pub fn of(hosts: Vec<Host>, ports: Option<&str>, usual: u16, parts: &Parts) -> Result<Hosts, Error> {
         if hosts.iter().any(|host| matches!(host, Host::Tcp(name) if name.is_empty())) {
             return Err(Error::Usage("a host of the URL has no name: give hosts as h1:5432,h2:5432".to_owned()));
@@ -89,10 +85,10 @@ impl Hosts {
         let mut places = hosts.into_iter().enumerate().map(place).collect::<Result<Vec<_>, _>>()?.into_iter();
         let first = places.next().ok_or_else(|| Error::Usage("the URL names no host".to_owned()))?;
         let wanted = match parts.last("target_session_attrs") {
-            None => Wanted::Any,
+            None => Role::Any,
             Some(name) => {
-                Wanted::ALL.iter().find(|(known, _)| *known == name).map(|(_, wanted)| *wanted).ok_or_else(|| {
-                    Error::Usage(format!("target_session_attrs={name} is none of any, primary, standby and read-write"))
+                Role::ALL.iter().find(|(known, _)| *known == name).map(|(_, wanted)| *wanted).ok_or_else(|| {
+                    Error::Usage(format!("target_session_attrs={name} must be any, primary, standby or read-write"))
                 })?
             }
         };
@@ -100,18 +96,18 @@ impl Hosts {
             None | Some("disable") => false,
             Some("random") => true,
             Some(other) => {
-                return Err(Error::Usage(format!("load_balance_hosts={other} is neither disable nor random")));
+                return Err(Error::Usage(format!("load_balance_hosts={other} must be disable or random")));
             }
         };
         Ok(Hosts { first, others: places.collect(), wanted, spread })
     }
 
-    /// One host, whatever it is.
+    /// A single host with any role.
     pub fn one(place: Place) -> Hosts {
-        Hosts { first: place, others: Vec::new(), wanted: Wanted::Any, spread: false }
+        Hosts { first: place, others: Vec::new(), wanted: Role::Any, spread: false }
     }
 
-    /// The hosts of a list with commas.
+    /// Splits a comma-separated list of hosts.
     pub fn split(list: &str) -> Vec<Host> {
         let host = |name: &str| match name.starts_with('/') {
             true => Host::Socket(name.into()),
@@ -120,7 +116,7 @@ impl Hosts {
         list.split(',').map(host).collect()
     }
 
-    /// All of them, in their order.
+    /// All hosts, in order.
     pub fn places(&self) -> impl Iterator<Item = &Place> + Clone {
         std::iter::once(&self.first).chain(&self.others)
     }
@@ -130,7 +126,7 @@ impl Hosts {
         &self.first
     }
 
-    /// All of them as they stand in a URL, those with an address.
+    /// All addressed hosts in the form of a URL.
     pub fn addresses(&self) -> String {
         let address = |place: &Place| match &place.host {
             Host::Tcp(host) => Some(format!("{}:{}", encoded_host(host), place.port)),
@@ -139,18 +135,18 @@ impl Hosts {
         self.places().filter_map(address).collect::<Vec<_>>().join(",")
     }
 
-    /// Whether there is a choice to be made.
+    /// Whether there are several.
     pub fn several(&self) -> bool {
         !self.others.is_empty()
     }
 
-    /// Whether all are on this machine, as far as the addresses tell.
+    /// Whether all addresses are of this machine.
     pub fn are_local(&self) -> bool {
         self.places().all(|place| place.host.is_local())
     }
 
-    /// The places with their numbers, in the order in which a connection tries them. Sessions that are spread begin
-    /// with another one each, so that every host gets as many.
+    /// The hosts with their numbers, in the order in which a connection tries them. With load balancing each session
+    /// starts with the next host, so that every host gets the same number.
     pub fn order(&self, session: bool) -> impl Iterator<Item = (usize, &Place)> {
         self.beginning_with(if session && self.spread { TURN.fetch_add(1, Ordering::Relaxed) } else { 0 })
     }
@@ -160,14 +156,14 @@ impl Hosts {
         self.places().enumerate().cycle().skip(turn % count).take(count)
     }
 
-    /// The parameters of a URL that say which host is meant.
+    /// The parameters of a URL for role and load balancing.
     pub fn parameters(&self) -> impl Iterator<Item = String> {
-        let wanted = (self.wanted != Wanted::Any).then(|| format!("target_session_attrs={}", self.wanted.name()));
+        let wanted = (self.wanted != Role::Any).then(|| format!("target_session_attrs={}", self.wanted.name()));
         wanted.into_iter().chain(self.spread.then(|| "load_balance_hosts=random".to_owned()))
     }
 }
 
-/// Why none of the hosts took a connection.
+/// The error if no host accepted a connection.
 pub fn none_took_it(reasons: &[String]) -> Error {
     Error::Database(format!("no host of the URL takes the connection: {}", reasons.join("; ")))
 }
@@ -206,10 +202,10 @@ mod tests {
 
     #[test]
     fn a_host_does_or_is_told_why_not() {
-        assert_eq!(Wanted::Any.against(true, true), None);
-        assert_eq!(Wanted::Primary.against(true, false), Some("is a standby"));
-        assert_eq!(Wanted::Standby.against(false, false), Some("is the primary"));
-        assert_eq!(Wanted::ReadWrite.against(false, true), Some("takes no writes"));
-        assert_eq!(Wanted::ReadWrite.against(false, false), None);
+        assert_eq!(Role::Any.against(true, true), None);
+        assert_eq!(Role::Primary.against(true, false), Some("is a standby"));
+        assert_eq!(Role::Standby.against(false, false), Some("is the primary"));
+        assert_eq!(Role::ReadWrite.against(false, true), Some("takes no writes"));
+        assert_eq!(Role::ReadWrite.against(false, false), None);
     }
 }

@@ -7,7 +7,7 @@ use crate::result::Via;
 use crate::result::engines::{Found, Listed};
 use crate::workload::known;
 
-/// All engines, each in all of its dialects, with what of them is on this machine.
+/// All engines in all of their dialects, with the servers found on this machine.
 pub fn engines() -> Vec<Listed> {
     DIALECTS.iter().map(|dialect| listed(dialect)).collect()
 }
@@ -16,20 +16,21 @@ fn listed(dialect: &Dialect) -> Listed {
     let procedures = dialect.procedures.then_some(Via::Procedures);
     let via = procedures.into_iter().chain(dialect.statements.then_some(Via::Statements)).map(Into::into).collect();
     let workloads = known::all().iter().map(|about| about.name).filter(|name| dialect.runs(name));
-    // Over ODBC the driver's name of its database chooses the dialect.
+    // Over ODBC the database name reported by the driver chooses the dialect.
     let chosen = dialect.in_url().filter(|_| dialect.wire != Wire::Odbc);
     let asked = chosen.map(|name| format!("?dialect={name}")).unwrap_or_default();
     let (url, private) = urls(dialect.wire);
     let found = found(dialect.wire);
     let of_wire = match dialect.wire {
         Wire::Odbc | Wire::Virtuoso if !cfg!(feature = "odbc") => "this build has no ODBC".to_owned(),
+        Wire::Ydb if !cfg!(feature = "ydb") => "this build has no YDB".to_owned(),
         _ => found.as_ref().err().cloned().unwrap_or_default(),
     };
     Listed {
         engine: dialect.of.to_owned(),
         dialect: dialect.name.to_owned(),
         url: format!("{url}{asked}"),
-        // What is like PostgreSQL or MariaDB has no server that Graymark could start.
+        // For databases compatible with PostgreSQL or MariaDB, Graymark cannot start a private server.
         private: private.filter(|_| dialect.known_by.is_empty()).map(|url| format!("{url}{asked}")),
         via,
         load: load(dialect.wire).to_owned(),
@@ -41,7 +42,7 @@ fn listed(dialect: &Dialect) -> Listed {
     }
 }
 
-/// The URL of a server that is there, and of a private one.
+/// URLs of an existing server, and of a private one.
 fn urls(wire: Wire) -> (&'static str, Option<&'static str>) {
     match wire {
         Wire::Sqlite => ("sqlite:FILE", None),
@@ -49,6 +50,7 @@ fn urls(wire: Wire) -> (&'static str, Option<&'static str>) {
         Wire::Mysql => ("mysql://USER@HOST/DATABASE", Some("mysql:local")),
         Wire::Virtuoso => ("virtuoso://USER@HOST", Some("virtuoso:local")),
         Wire::Odbc => ("odbc:DSN=NAME", None),
+        Wire::Ydb => ("ydb://USER@HOST/DATABASE", None),
     }
 }
 
@@ -58,13 +60,17 @@ fn load(wire: Wire) -> &'static str {
         Wire::Postgres => "binary COPY",
         Wire::Mysql => "LOAD DATA LOCAL",
         Wire::Virtuoso | Wire::Odbc => "arrays of rows",
+        Wire::Ydb => "bulk upsert",
     }
 }
 
-/// What of a wire's servers is on this machine, or why there is nothing.
+/// The servers of a wire on this machine, or why there is none.
 fn found(wire: Wire) -> Result<Vec<Found>, String> {
     match wire {
-        Wire::Sqlite => Ok(vec![Found { version: sqlite::version().to_owned(), place: "this program".to_owned() }]),
+        Wire::Sqlite => {
+            let version = sqlite::version().to_owned();
+            Ok(vec![Found { version, place: "this program".to_owned(), ..Found::default() }])
+        }
         Wire::Postgres => postgres::found().map_err(|why| why.to_string()),
         Wire::Mysql => mariadb::found().map_err(|why| why.to_string()),
         #[cfg(feature = "odbc")]

@@ -1,5 +1,5 @@
-//! What the loads of several engines have in common: phases and their times, what a database may hold before, the parts
-//! and the threads that bring them.
+//! Common parts of the loads of all engines: phases and their times, the allowed state of a database, and the threads
+//! that load parts.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,32 +14,32 @@ use super::guard::guarded;
 use super::{DatabaseState, Error, LoadReport, LoadStep, Manifest};
 use crate::workload::{Part, Table};
 
-/// Whom a load tells what it does.
+/// Receives the steps of a load.
 pub type LoadObserver<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
 
-/// Times the phases and tells them, and gathers the report.
+/// Times and reports the phases, and collects the load report.
 pub struct Phases<'a> {
     told: LoadObserver<'a>,
     begun: Instant,
-    /// What is reported so far.
+    /// The report so far.
     pub report: LoadReport,
     current: Option<(&'static str, Instant)>,
 }
 
 impl<'a> Phases<'a> {
-    /// Of a load that begins now.
+    /// Begins a load now.
     pub fn new(told: LoadObserver<'a>) -> Self {
         Phases { told, begun: Instant::now(), report: LoadReport::default(), current: None }
     }
 
-    /// Ends the phase that was, if one was, and begins another.
+    /// Ends the current phase, if any, and begins another.
     pub fn begin(&mut self, name: &'static str) {
         self.finish();
         (self.told)(LoadStep::Phase(name));
         self.current = Some((name, Instant::now()));
     }
 
-    /// Ends the phase that was, if one was.
+    /// Ends the current phase, if any.
     pub fn finish(&mut self) {
         if let Some((name, begun)) = self.current.take() {
             self.report.phases.push((name.to_owned(), begun.elapsed().as_secs_f64()));
@@ -53,14 +53,14 @@ impl<'a> Phases<'a> {
         self.report
     }
 
-    /// Tells rows that this load has brought.
+    /// Reports rows that this load inserted.
     pub fn brought(&mut self, rows: u64, bytes: u64) {
         self.report.rows += rows;
         self.report.bytes += bytes;
         (self.told)(LoadStep::Rows { rows, bytes, resumed: false });
     }
 
-    /// Tells rows that were there, if there are any.
+    /// Reports rows that existed, if any.
     pub fn resumed(&mut self, rows: u64, bytes: u64) {
         if rows > 0 {
             self.report.resumed_rows += rows;
@@ -68,10 +68,10 @@ impl<'a> Phases<'a> {
         }
     }
 
-    /// The parts that are still to be brought, when those of `done` (table, number, rows) are there; their rows are
-    /// told as resumed.
+    /// The parts that are not loaded yet, given those that are (`done`: table, number, rows), whose rows are reported
+    /// as resumed.
     ///
-    /// An error if one of them is not of this population.
+    /// An error if a loaded part is not of this population.
     pub fn open_parts(
         &mut self,
         tables: &[Table],
@@ -93,10 +93,10 @@ impl<'a> Phases<'a> {
         Ok(parts.iter().filter(is_open).copied().collect())
     }
 
-    /// Brings parts, the biggest first, by `jobs` threads with a connection each: making the rows takes a processor,
-    /// too.
+    /// Loads parts, the largest first, with `jobs` threads that have one connection each: generating the rows takes CPU
+    /// time, too.
     ///
-    /// `work` is done once by each thread: it connects, and brings parts until its share gives no more.
+    /// `work` runs once on each thread: it connects, and loads parts until its share has no more.
     pub async fn bring<W>(&mut self, mut parts: Vec<Part>, jobs: usize, work: W) -> Result<(), Error>
     where
         W: AsyncFn(&Share) -> Result<(), Error> + Send + Sync + 'static,
@@ -143,11 +143,11 @@ struct Step {
     resumed: bool,
 }
 
-/// What a loading thread has of the load.
+/// The share of a loading thread in the load.
 pub struct Share {
     parts: Arc<[Part]>,
     next: Arc<AtomicUsize>,
-    /// Set when the load is given up.
+    /// Set when the load is aborted.
     pub stop: Arc<AtomicBool>,
     sender: mpsc::UnboundedSender<Result<Step, Error>>,
 }
@@ -158,23 +158,28 @@ impl Share {
         self.parts.get(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// A part has been brought, in so many bytes.
+    /// Reports a loaded part and its bytes.
     pub fn brought(&self, part: &Part, bytes: u64) {
         self.tell(Step { rows: part.rows, bytes, resumed: false });
     }
 
-    /// A part was there.
+    /// Reports some loaded rows of a part and their bytes.
+    pub fn brought_some(&self, rows: u64, bytes: u64) {
+        self.tell(Step { rows, bytes, resumed: false });
+    }
+
+    /// Reports a part that existed.
     pub fn resumed(&self, part: &Part) {
         self.tell(Step { rows: part.rows, bytes: 0, resumed: true });
     }
 
     fn tell(&self, step: Step) {
-        // Nobody hears it when the load is given up.
+        // The receiver is gone if the load was aborted.
         let _ = self.sender.send(Ok(step));
     }
 }
 
-/// Tells the loading threads to stop, at the latest when the load is given up.
+/// Stops the loading threads when dropped.
 struct Stopper(Arc<AtomicBool>);
 
 impl Drop for Stopper {
@@ -183,7 +188,7 @@ impl Drop for Stopper {
     }
 }
 
-/// Works through a list with several connections at a time.
+/// Processes a list with several connections in parallel.
 pub async fn side_by_side<C, T>(
     connections: &mut [C],
     items: &[T],
@@ -199,7 +204,7 @@ pub async fn side_by_side<C, T>(
     try_join_all(connections.iter_mut().map(worker)).await.map(|_| ())
 }
 
-/// Rows that the parts bring to each table, by the table's number.
+/// The rows that the parts have in each table, by the table's number.
 pub fn rows_of_tables(parts: &[Part]) -> BTreeMap<usize, u64> {
     let mut rows = BTreeMap::new();
     for part in parts {
@@ -208,8 +213,8 @@ pub fn rows_of_tables(parts: &[Part]) -> BTreeMap<usize, u64> {
     rows
 }
 
-/// Whether what a server's database holds is an unfinished load to go on with; it is an error if it is neither that nor
-/// nothing.
+/// Whether an unfinished load in a server's database is to be continued; an error if the database is neither that nor
+/// empty.
 pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<bool, Error> {
     Err(Error::Usage(match database_state {
         DatabaseState::Nothing => return Ok(false),
@@ -229,7 +234,7 @@ pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<boo
     }))
 }
 
-/// As [`goes_on`], where a database is one of many that are easily had; `other` says what to name instead, such as
+/// As [`goes_on`], for engines where another database is easy to use; `other` is what the message suggests, such as
 /// `another file`.
 pub fn goes_on_or_name(database_state: &DatabaseState, wanted: &Manifest, other: &str) -> Result<bool, Error> {
     Err(Error::Usage(match database_state {
@@ -262,7 +267,7 @@ fn describe(manifest: &Manifest) -> String {
     format!("scale {}, seed {}, date {}, {keys} foreign keys", manifest.scale, manifest.seed, manifest.date)
 }
 
-/// A table's rows were counted right after the load: an error if others than wanted are there.
+/// Checks the number of a table's rows right after the load.
 pub fn counted(table: &str, found: u64, wanted: u64) -> Result<(), Error> {
     if found == wanted {
         return Ok(());
@@ -272,7 +277,7 @@ pub fn counted(table: &str, found: u64, wanted: u64) -> Result<(), Error> {
     )))
 }
 
-/// As [`counted`], in a server's database, where others may have written.
+/// As [`counted`], in a server's database, where others may have written rows.
 pub fn counted_among_others(table: &str, found: u64, wanted: u64) -> Result<(), Error> {
     if found == wanted {
         return Ok(());

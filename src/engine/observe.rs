@@ -1,4 +1,4 @@
-//! Who looks at a database's own counters while a run goes on.
+//! Reads a database's own counters during a run.
 
 use std::ops::Range;
 
@@ -7,70 +7,69 @@ use async_trait::async_trait;
 use super::Error;
 use crate::measure::counters::Counters;
 use crate::measure::pages::PageReads;
-use crate::measure::waits::{BesideLook, SessionLook};
+use crate::measure::waits::{ServerActivity, SessionSample};
 use crate::result::nodes::StandbyLag;
 
-/// Looks at a database's counters, on a connection of its own where it needs one. It is asked about once a second.
+/// Reads a database's counters, on its own connection if it needs one. It is called about once a second.
 #[async_trait(?Send)]
 pub trait Observer {
-    /// The counters as they stand now; what cannot be known is left out. After an error it may be asked again: it finds
-    /// its way back to a database that was gone. Dropped before its end, it leaves the observer usable.
+    /// The current counters; unknown ones are left out. It may be called again after an error: it reconnects to a
+    /// database that was unreachable. If the future is dropped, the observer remains usable.
     async fn look(&mut self) -> Result<Counters, Error>;
 
-    /// Running totals of the pages that it asked its buffers for, of the workload's tables and indexes; none where it
-    /// does not count them. Asked at the two ends of the measurement interval only, so it may cost a query or two.
-    /// Dropped before its end, it leaves the observer usable.
+    /// Cumulative page requests to its buffers, for the workload's tables and indexes; `None` if it does not count
+    /// them. Called only at both ends of the measurement interval, so it may cost a query or two. If the future is
+    /// dropped, the observer remains usable.
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         Ok(None)
     }
 
-    /// How far standbys are behind; none where there are none, or that is not known. It is asked about once a second.
-    /// Dropped before its end, it leaves the observer usable.
+    /// The replication lag of standbys; empty if there are none, or it is unknown. It is called about once a second. If
+    /// the future is dropped, the observer remains usable.
     async fn standbys(&mut self) -> Result<Vec<StandbyLag>, Error> {
         Ok(Vec::new())
     }
 
-    /// What the server's sessions are at right now; none where it cannot be asked. It is asked many times a second, so
-    /// it must be cheap. Dropped before its end, it leaves the observer usable.
-    async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
+    /// The current states of the server's sessions; `None` if unsupported. It is called many times a second, so it must
+    /// be cheap. If the future is dropped, the observer remains usable.
+    async fn sessions(&mut self) -> Result<Option<Vec<SessionSample>>, Error> {
         Ok(None)
     }
 
-    /// The time from one such look to the next, in microseconds: drawn anew each time, so that looks keep no time with
-    /// anything else.
+    /// The time between such samples, in microseconds: random each time, so that samples are not in step with anything
+    /// else.
     fn pause_us(&self) -> Range<u64> {
         35_000..65_000
     }
 
-    /// What goes on at the server beside the run's transactions: who has held up sessions for a while, and what is done
-    /// in background; none where it cannot be asked. It is asked about once a second. Dropped before its end, it leaves
-    /// the observer usable.
-    async fn beside(&mut self) -> Result<Option<BesideLook>, Error> {
+    /// Activity at the server besides the run's transactions: blocking sessions and background work; `None` if
+    /// unsupported. It is called about once a second. If the future is dropped, the observer remains usable.
+    async fn beside(&mut self) -> Result<Option<ServerActivity>, Error> {
         Ok(None)
     }
 
-    /// Where [`Observer::sessions`] has it from, in words.
+    /// The source of [`Observer::sessions`], in words.
     fn sessions_source(&self) -> &'static str {
         ""
     }
 
-    /// Why there is nothing to be had from [`Observer::sessions`].
+    /// Why [`Observer::sessions`] is not supported.
     fn no_sessions(&self) -> &'static str {
         "Graymark does not know what the sessions of this database wait for"
     }
 
-    /// What this database cannot tell, and why, a line each. All of it is known after the first answer.
+    /// The counters that this database does not have, and why, a line each. Complete after the first answer.
     fn left_out(&self) -> Vec<String>;
 }
 
-/// Looks at nothing, for a database that has no counters.
-pub struct Unobserved {
+/// An observer for a database without counters.
+pub struct NoObserver {
     /// Why it has none.
     pub why: &'static str,
 }
 
 #[async_trait(?Send)]
-impl Observer for Unobserved {
+impl Observer for NoObserver {
     async fn look(&mut self) -> Result<Counters, Error> {
         Ok(Counters::default())
     }

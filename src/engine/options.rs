@@ -1,4 +1,4 @@
-//! What an engine is opened with.
+//! Options for opening an engine.
 
 use std::collections::BTreeMap;
 
@@ -9,44 +9,45 @@ use crate::powercut::DiskOptions;
 use crate::result::{Isolation, ReadOnlyOn, Via};
 use crate::url::DatabaseUrl;
 
-/// What an engine is opened with.
+/// Options for opening an engine.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// Where it is.
+    /// The database's URL.
     pub url: DatabaseUrl,
-    /// How transactions are to be spoken; none lets the engine choose its fastest way.
+    /// Statements or procedures; `None` lets the engine choose the faster one.
     pub via: Option<Via>,
-    /// The scale that is asked for, if any: an engine without a database holds whatever is asked.
+    /// The requested scale, if any: an engine without a database accepts any scale.
     pub scale: Option<u32>,
-    /// The workload's profile that is asked for, likewise.
+    /// The requested profile of the workload, likewise.
     pub profile: Option<String>,
     /// Isolation level of the sessions.
     pub isolation: Isolation,
-    /// Where sessions send transactions that change nothing; none sends them where all others go. Engines without
-    /// standbys have no use for it, and say so by [`super::Engine::reads_on_standbys`].
+    /// Where sessions send read-only transactions; `None` sends them where all others go. Engines without standbys
+    /// ignore it, and report that by [`super::Engine::reads_on_standbys`].
     pub read_only_on: Option<ReadOnlyOn>,
     /// Settings of a private server.
     pub settings: BTreeMap<String, String>,
-    /// The disk of a private server or of a database in a file, if its power is to be cut. Other engines have no use
-    /// for it.
+    /// The disk of a private server or of a database in a file, if power cuts are to be simulated. Other engines ignore
+    /// it.
     pub disk: Option<DiskOptions>,
-    /// What a private server keeps against the loss of a medium, if one is to be lost. Engines that keep nothing have
-    /// no use for it.
+    /// Backup and log copy of a private server, if the loss of a medium is to be simulated. Engines without them ignore
+    /// it.
     pub media: Option<MediaOptions>,
-    /// Through which its sessions are led, if the network is to fail. Engines without a network of their own have no
-    /// use for it.
+    /// The proxy for its sessions, if network faults are planned. Engines without a network ignore it.
     pub relay: Option<Relay>,
-    /// Whether the network between the nodes of a private cluster is to fail.
+    /// Whether partitions between the nodes of a private cluster are planned.
     pub node_partitions: bool,
 }
 
-/// The settings that a private server is given, all of which have to be such that it can be given.
+/// The settings of a private server; an error if one of them cannot be set.
 pub fn private_settings(
     settings: BTreeMap<String, String>,
-    is_setting: impl Fn(&str) -> bool,
+    is_setting: impl Fn(&str, &str) -> bool,
 ) -> Result<impl Iterator<Item = (String, String)>, Error> {
-    match settings.keys().find(|name| !is_setting(name)) {
-        Some(name) => Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here"))),
+    match settings.iter().find(|(name, value)| !is_setting(name, value)) {
+        Some((name, _)) => {
+            Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here")))
+        }
         None => Ok(settings.into_iter()),
     }
 }

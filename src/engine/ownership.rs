@@ -1,10 +1,12 @@
-//! Whose tables those in a database are. Graymark removes only what a manifest of its own proves to be its own; all
-//! else it names, and leaves alone.
+//! Ownership of tables. Graymark removes only what its manifest proves to be its own; it reports and ignores everything
+//! else.
 
+use super::sql::WorkloadSql;
 use super::{DatabaseState, Error};
 
-/// What a database holds that has names of the workload's, and that nothing proves to be Graymark's: `what` is there.
-/// `look` shows it, and `own` is what Graymark is to be given instead.
+/// The state of a database with objects that have the workload's names, and that nothing proves to be Graymark's:
+/// `what` exists.
+/// `look` is a command that shows it, and `own` is what Graymark can use instead.
 pub fn foreign(what: &str, look: &str, own: &str) -> DatabaseState {
     DatabaseState::Foreign {
         why: format!(
@@ -13,13 +15,13 @@ pub fn foreign(what: &str, look: &str, own: &str) -> DatabaseState {
     }
 }
 
-/// Names that are there although no manifest says whose they are.
+/// A message for existing names without a manifest.
 pub fn unproven(names: &[&str]) -> String {
     format!("it has {} but no manifest of Graymark's", names.join(", "))
 }
 
-/// Whether there is anything to drop; an error if what is there is not Graymark's, or of another workload.
-pub fn droppable(database_state: DatabaseState) -> Result<bool, Error> {
+/// Whether there is anything to drop; an error if it is not Graymark's, or of another workload.
+pub fn can_drop(database_state: DatabaseState) -> Result<bool, Error> {
     match database_state {
         DatabaseState::Nothing => Ok(false),
         DatabaseState::Unfinished(_) | DatabaseState::Complete(_) | DatabaseState::Damaged { .. } => Ok(true),
@@ -30,7 +32,7 @@ pub fn droppable(database_state: DatabaseState) -> Result<bool, Error> {
     }
 }
 
-/// Why nothing was dropped: other things of the database hang on the tables, each named.
+/// Why nothing was dropped: other objects depend on the tables; each is named.
 pub fn needed_by(dependents: &str) -> Error {
     Error::Database(format!(
         "nothing was dropped, for something else hangs on the tables: {dependents}; remove that first, or leave the \
@@ -38,21 +40,21 @@ pub fn needed_by(dependents: &str) -> Error {
     ))
 }
 
-/// Something of others that hangs on a table of the workload's.
+/// An object of others that depends on a table of the workload's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependent {
-    /// What it is.
+    /// Its kind.
     pub kind: DependentKind,
     /// Its name.
     pub name: String,
-    /// The table that it needs.
+    /// The table on which it depends.
     pub needed: String,
 }
 
-/// What hangs on a table.
+/// Kinds of dependent objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependentKind {
-    /// A foreign key of a table.
+    /// A table with a foreign key.
     Table,
     /// A view.
     View,
@@ -68,8 +70,8 @@ impl std::fmt::Display for Dependent {
     }
 }
 
-/// An error if anything of others hangs on the tables, which are therefore not dropped.
-pub fn undisturbed(dependents: &[Dependent]) -> Result<(), Error> {
+/// An error if any object of others depends on the tables.
+pub fn ensure_no_dependents(dependents: &[Dependent]) -> Result<(), Error> {
     if dependents.is_empty() {
         return Ok(());
     }
@@ -77,9 +79,30 @@ pub fn undisturbed(dependents: &[Dependent]) -> Result<(), Error> {
     Err(needed_by(&told.join(", ")))
 }
 
-/// An error if tables of others refer to the workload's: with a foreign key that cascades, taking rows away would take
-/// theirs, too.
-pub fn referred_to(dependents: &[Dependent]) -> Result<(), Error> {
+/// An error if the workload's tables have columns that Graymark did not create: a drop would lose what somebody else
+/// keeps in them. `there` are the columns of all tables, as table and column.
+pub fn ensure_no_added_columns<'a>(
+    there: impl IntoIterator<Item = (&'a str, &'a str)>,
+    sql: &WorkloadSql,
+) -> Result<(), Error> {
+    let own = sql.own_columns();
+    let of_workload = |name: &str| sql.tables.iter().any(|table| table.name.eq_ignore_ascii_case(name));
+    let added = |(table, column): &(&str, &str)| of_workload(table) && !own.contains(&column.to_lowercase());
+    let mut added: Vec<String> =
+        there.into_iter().filter(added).map(|(table, column)| format!("{table}.{column}")).collect();
+    if added.is_empty() {
+        return Ok(());
+    }
+    added.sort();
+    Err(Error::Database(format!(
+        "nothing was dropped, for Graymark did not make these columns: {}; remove them first, or leave the tables there",
+        added.join(", ")
+    )))
+}
+
+/// An error if tables of others refer to the workload's: deleting rows could delete theirs through a cascading foreign
+/// key.
+pub fn ensure_not_referenced(dependents: &[Dependent]) -> Result<(), Error> {
     let tables = dependents.iter().filter(|one| one.kind == DependentKind::Table);
     let tables: Vec<String> = tables.map(Dependent::to_string).collect();
     if tables.is_empty() {
@@ -92,8 +115,8 @@ pub fn referred_to(dependents: &[Dependent]) -> Result<(), Error> {
     )))
 }
 
-/// What of a database's dependences is of no concern to `ours`, left out: each is a kind, `table` or `view`, a name,
-/// and the table that it needs. The tables of `ours` may need each other.
+/// Filters a database's dependencies to those of others: each has a kind, `table` or `view`, a name, and the table on
+/// which it depends. Dependencies among the tables of `ours` are left out.
 pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>, ours: &[&str]) -> Vec<Dependent> {
     let is_ours = |name: &str| ours.iter().any(|ours| ours.eq_ignore_ascii_case(name));
     let other = |(kind, name, needed): &(&str, &str, &str)| is_ours(needed) && !(*kind == "table" && is_ours(name));

@@ -1,4 +1,4 @@
-//! The workloads and the engines there are: a workload by its name, an engine by the scheme of a URL.
+//! The lists of workloads and engines: a workload is found by its name, an engine by the scheme of a URL.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -18,21 +18,24 @@ use super::wire::postgres::{self, Postgres};
 use super::wire::sqlite::{Sqlite, SqliteOptions};
 #[cfg(feature = "odbc")]
 use super::wire::virtuoso::Virtuoso;
+#[cfg(feature = "ydb")]
+use super::wire::ydb::Ydb;
 use super::{ConnectOptions, Error, Sessions};
-use crate::url::DatabaseUrl;
+use crate::near::near;
+use crate::url::{DatabaseUrl, YDB};
 use crate::workload::Workload;
 use crate::workload::about::About;
 use crate::workload::known::{self, workloads};
 
-/// Does something with a workload of any kind.
+/// A function over workloads of any type.
 pub trait WorkloadVisitor {
-    /// What comes of it.
+    /// Its result.
     type Output;
-    /// Does it.
+    /// Calls it.
     fn visit<W: SqlWorkload>(self) -> Self::Output;
 }
 
-/// Makes the names of the workloads from their list.
+/// Generates the names of the workloads from their list.
 macro_rules! names {
     ($($(#[$of:meta])* $name:ident = $workload:ty,)*) => {
         /// The name of a workload.
@@ -50,7 +53,7 @@ macro_rules! names {
             /// All of them.
             const ALL: &'static [WorkloadName] = &[$($(#[$of])* WorkloadName::$name),*];
 
-            /// Hands the workload of this name to `visitor`.
+            /// Calls `visitor` with the workload of this name.
             pub fn visit<V: WorkloadVisitor>(self, visitor: V) -> V::Output {
                 match self {
                     $($(#[$of])* WorkloadName::$name => visitor.visit::<$workload>(),)*
@@ -62,17 +65,17 @@ macro_rules! names {
 workloads!(names);
 
 impl WorkloadName {
-    /// What is told of it.
+    /// Its description.
     pub fn about(self) -> &'static About {
-        struct Tell;
-        impl WorkloadVisitor for Tell {
+        struct Describe;
+        impl WorkloadVisitor for Describe {
             type Output = &'static About;
 
             fn visit<W: SqlWorkload>(self) -> &'static About {
                 W::ABOUT
             }
         }
-        self.visit(Tell)
+        self.visit(Describe)
     }
 }
 
@@ -103,37 +106,35 @@ impl<'de> Deserialize<'de> for WorkloadName {
     }
 }
 
-/// What holds an engine of any kind.
+/// A container for an engine of any type.
 pub trait AnyEngine<W: Workload>: Sized {
-    /// Holds this one.
+    /// Wraps an engine.
     fn of<E: Sessions<W>>(engine: E) -> Self;
 }
 
-/// How an engine is opened.
+/// Opens an engine.
 type Open<A> = fn(&Runtime, ConnectOptions) -> Result<A, Error>;
 
 /// An engine.
 struct Entry<A> {
     /// The schemes of its URLs.
     schemes: &'static [&'static str],
-    /// URLs to show to someone whose URL names no engine.
+    /// Examples for the error about a URL without a known scheme.
     examples: &'static [&'static str],
-    /// Over what it is spoken to. Its dialects are those of the wire; it runs the workloads that one of them has files
-    /// of. None if it runs all.
+    /// Its wire. Its dialects are those of the wire; it runs the workloads for which one of them has files. `None` if
+    /// it runs all.
     wire: Option<Wire>,
     open: Open<A>,
 }
 
-/// The engines there are.
-fn engines<W: SqlWorkload, A: AnyEngine<W>>() -> [Entry<A>; 6] {
+/// All engines.
+fn engines<W: SqlWorkload, A: AnyEngine<W>>() -> [Entry<A>; 7] {
     [
         Entry {
             schemes: &["sqlite"],
             examples: &["sqlite:FILE"],
             wire: Some(Wire::Sqlite),
-            open: |_, options| {
-                Sqlite::on(options.disk.as_ref(), SqliteOptions::parse(options.url.reveal())?).map(A::of)
-            },
+            open: |_, options| Sqlite::on(options.disk.as_ref(), sqlite(&options)?).map(A::of),
         },
         Entry {
             schemes: &["postgres", "postgresql"],
@@ -154,13 +155,47 @@ fn engines<W: SqlWorkload, A: AnyEngine<W>>() -> [Entry<A>; 6] {
             wire: Some(Wire::Virtuoso),
             open: virtuoso::<W, A>(),
         },
+        Entry { schemes: YDB.schemes, examples: &[], wire: Some(Wire::Ydb), open: ydb::<W, A>() },
         Entry {
             schemes: &["simulated"],
             examples: &["simulated:service=5ms"],
             wire: None,
-            open: |_, options| Simulated::open(options).map(A::of),
+            open: |_, options| simulated(options).map(A::of),
         },
     ]
+}
+
+/// The options of a SQLite URL.
+fn sqlite(options: &ConnectOptions) -> Result<SqliteOptions, Error> {
+    no_settings(options, "SQLite", "sqlite:FILE?cache=64")?;
+    SqliteOptions::parse(options.url.reveal())
+}
+
+fn simulated(options: ConnectOptions) -> Result<Simulated, Error> {
+    no_settings(&options, "the simulated database", "simulated:service=5ms")?;
+    Simulated::open(options)
+}
+
+/// Refuses settings of a server for what has only parameters of its URL.
+fn no_settings(options: &ConnectOptions, what: &str, example: &str) -> Result<(), Error> {
+    match options.settings.keys().next() {
+        Some(name) => Err(Error::Usage(format!(
+            "--set {name} is for private servers only; {what} has parameters of its URL, such as {example}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whether the parameters of the URL are known, as far as that can be told without opening or starting anything.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn check(options: ConnectOptions) -> Result<(), Error> {
+    match options.url.scheme() {
+        "sqlite" => sqlite(&options).map(|_| ()),
+        "simulated" => simulated(options).map(|_| ()),
+        _ => Ok(options.url.check()?),
+    }
 }
 
 #[cfg(feature = "odbc")]
@@ -190,10 +225,23 @@ fn virtuoso<W: SqlWorkload, A: AnyEngine<W>>() -> Open<A> {
     }
 }
 
+#[cfg(feature = "ydb")]
+fn ydb<W: SqlWorkload, A: AnyEngine<W>>() -> Open<A> {
+    |runtime, options| runtime.block_on(guarded(Ydb::open(options))).map(A::of)
+}
+
+#[cfg(not(feature = "ydb"))]
+fn ydb<W: SqlWorkload, A: AnyEngine<W>>() -> Open<A> {
+    |_, _| {
+        let why = "this build has no YDB: build Graymark with `cargo build --release --features ydb`";
+        Err(Error::Usage(why.to_owned()))
+    }
+}
+
 /// Opens the database that the URL names for a workload.
 ///
 /// # Errors
-/// If the URL names no engine, or one that does not run the workload, or if the database cannot be opened.
+/// If the URL names no engine, or one that does not support the workload, or if the database cannot be opened.
 pub fn open<W: SqlWorkload, A: AnyEngine<W>>(runtime: &Runtime, options: ConnectOptions) -> Result<A, Error> {
     tracing::info!(workload = W::NAME, url = %options.url, "opening the database");
     let engines = engines::<W, A>();
@@ -201,7 +249,11 @@ pub fn open<W: SqlWorkload, A: AnyEngine<W>>(runtime: &Runtime, options: Connect
     let Some(entry) = engines.iter().find(|entry| entry.schemes.contains(&scheme)) else {
         let what = match scheme {
             "" => "the database URL has no scheme".to_owned(),
-            _ => format!("no engine for `{}`", options.url),
+            _ => {
+                let schemes = engines.iter().flat_map(|entry| entry.schemes).copied();
+                let meant = near(scheme, schemes).map(|near| format!(" (did you mean {near}:?)")).unwrap_or_default();
+                format!("no engine for `{}`{meant}", options.url)
+            }
         };
         let mut examples: Vec<&str> = engines.iter().flat_map(|entry| entry.examples).copied().collect();
         let last = examples.pop().unwrap_or_default();
@@ -213,10 +265,10 @@ pub fn open<W: SqlWorkload, A: AnyEngine<W>>(runtime: &Runtime, options: Connect
     }
 }
 
-/// Reaches the server of a URL, or starts a private one.
+/// Connects to the server of a URL, or starts a private one.
 ///
 /// # Errors
-/// If it cannot be reached, or is of none of the wires that can be examined.
+/// If it cannot be reached, or its wire is not supported by `doctor`.
 pub async fn open_probed(url: &DatabaseUrl) -> Result<Box<dyn ProbedServer>, Error> {
     url.check()?;
     match url.scheme() {

@@ -1,9 +1,9 @@
-//! A relay of Graymark's own between its sessions and a server, in which the network can be made slow, narrow or dead.
+//! A proxy between Graymark's sessions and a server that simulates a slow, narrow or dead network.
 //!
-//! It exists only in a run that has network faults planned. It works on a thread of its own, so that driver threads do
-//! not wait for it, and only sessions that execute transactions are led through it: what else Graymark asks of the
-//! server goes straight. A server at a Unix socket is relayed over a Unix socket in a directory that only Graymark's
-//! user may enter, for such a server may trust whoever connects; one at TCP over a port of the loopback.
+//! It exists only in a run with planned network faults. It runs on its own thread, so that driver threads do not wait
+//! for it, and only sessions that execute transactions go through it: all other requests go directly to the server. A
+//! server at a Unix socket is relayed over a Unix socket in a directory that only Graymark's user may enter, because
+//! such a server may trust local users; one at TCP over a loopback port.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -20,19 +20,19 @@ use super::Error;
 use super::address::Host;
 use super::server::Place;
 
-/// The most bytes that are handed on at once.
+/// The maximum number of bytes forwarded at once.
 const PIECE: usize = 16 << 10;
-/// The most pieces that wait in one direction of a connection.
+/// The maximum number of queued pieces in one direction of a connection.
 const QUEUE: usize = 64;
-/// Pause after a connection that could not be taken.
+/// Pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What is wrong with the network; nothing by default.
+/// The state of the network; no fault by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// How much later answers arrive.
+    /// Delay of answers.
     pub delay: Duration,
-    /// Bytes a second that pass in each direction, all connections together; none sets no limit.
+    /// Bandwidth in bytes per second for each direction, all connections together; `None` is no limit.
     pub bytes_per_second: Option<u64>,
     /// Nothing passes.
     pub parted: bool,
@@ -45,46 +45,46 @@ pub struct Relay(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     network: watch::Sender<Network>,
-    /// Where it listens, if it leads anywhere, with the directory of its socket.
+    /// The listening address, if it is in use, with the directory of its socket.
     entry: Mutex<Option<(Host, u16, Option<Place>)>>,
 }
 
-/// What listens for sessions.
+/// Accepts connections of sessions.
 enum Listener {
     Tcp(TcpListener),
     Socket(UnixListener),
 }
 
 impl Relay {
-    /// One that leads nowhere yet.
+    /// A relay without a server.
     pub fn new() -> Relay {
         Relay(Arc::new(Inner { network: watch::Sender::new(Network::default()), entry: Mutex::default() }))
     }
 
-    /// Makes the network like this, for connections that there are and for new ones.
+    /// Sets the state of the network, for existing and new connections.
     pub fn set(&self, network: Network) {
         self.0.network.send_replace(network);
     }
 
-    /// Whether any session is led through it.
+    /// Whether sessions go through it.
     pub fn leads(&self) -> bool {
         self.0.entry.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Begins to lead to a server, whose socket, if it has one, is named whole; where sessions have to connect to
-    /// instead. The file of a socket has the name of the server's.
+    /// Starts relaying to a server, given by address or full socket path; returns where sessions have to connect
+    /// instead. The socket's file has the same name as the server's.
     ///
     /// # Errors
-    /// If no place to listen at, or no thread, can be had.
+    /// If it cannot listen, or no thread can be started.
     pub fn lead_to(&self, server: &Host, port: u16) -> Result<(Host, u16), Error> {
         self.lead(server, port, matches!(server, Host::Tcp(_)))
     }
 
-    /// The same from a port of the loopback, whatever the server listens at; the port. It is for servers that trust
-    /// nobody without a password, and for who is another user than Graymark's.
+    /// The same from a loopback port, whatever the server listens on; returns the port. It is for servers that require
+    /// a password from everybody, and for clients of another user than Graymark's.
     ///
     /// # Errors
-    /// If no place to listen at, or no thread, can be had.
+    /// If it cannot listen, or no thread can be started.
     pub fn lead_over_tcp(&self, server: &Host, port: u16) -> Result<u16, Error> {
         self.lead(server, port, true).map(|(_, port)| port)
     }
@@ -121,7 +121,7 @@ impl Default for Relay {
     }
 }
 
-/// A socket of the same name, in a directory that nobody else may enter.
+/// A socket of the same name, in a private directory.
 fn socket_like(path: &Path) -> Result<(UnixListener, PathBuf, Place), Error> {
     let name = path.file_name().ok_or_else(|| failed(io::Error::other("the server's socket has no name")))?;
     let directory = Place::private("relay")?;
@@ -133,7 +133,7 @@ fn failed(error: io::Error) -> Error {
     Error::Database(format!("cannot relay connections to the server: {error}"))
 }
 
-/// Takes connections until the relay is dropped; what they still have to say is then thrown away with the runtime.
+/// Accepts connections until the relay is dropped; unsent data is then discarded with the runtime.
 async fn listen(listener: Listener, server: (Host, u16), network: watch::Receiver<Network>) {
     let lanes = Arc::new([Lane::default(), Lane::default()]);
     let mut ended = network.clone();
@@ -145,7 +145,7 @@ async fn listen(listener: Listener, server: (Host, u16), network: watch::Receive
             _ = ended.wait_for(|_| false) => return,
         };
         match taken {
-            // What becomes of a connection, its two ends hear.
+            // Both ends of a connection notice its errors.
             Ok(Stream::Tcp(client)) => drop(tokio::spawn(async move { link.serve(client).await })),
             Ok(Stream::Socket(client)) => drop(tokio::spawn(async move { link.serve(client).await })),
             Err(_) => sleep(PAUSE).await,
@@ -171,12 +171,12 @@ impl Listener {
     }
 }
 
-/// One direction, which all connections share: when it is free again.
+/// One direction, shared by all connections: the time at which it is free again.
 #[derive(Default)]
 struct Lane(Mutex<Option<Instant>>);
 
 impl Lane {
-    /// When so many bytes will have passed.
+    /// When this number of bytes will have passed.
     fn passed(&self, bytes: usize, bytes_per_second: u64) -> Instant {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -186,13 +186,13 @@ impl Lane {
         due
     }
 
-    /// Nobody waits for it any more.
+    /// Resets the waiting time.
     fn free(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// What one side said, and when it may arrive.
+/// Data from one side, with its earliest delivery.
 type Piece = (Instant, Vec<u8>);
 
 /// A connection between a session and the server.
@@ -204,7 +204,7 @@ struct Link {
 
 impl Link {
     async fn serve<C: AsyncRead + AsyncWrite>(mut self, client: C) -> io::Result<()> {
-        // Where nothing passes, nobody comes to the server.
+        // Without a network, no connection to the server is opened.
         self.network.wait_for(|network| !network.parted).await.map_err(io::Error::other)?;
         match &self.server {
             (Host::Tcp(host), port) => {
@@ -228,7 +228,7 @@ impl Link {
         tokio::try_join!(questions, answers).map(|_| ())
     }
 
-    /// Hands on what one side says, until it says nothing more; whether its pieces are delayed.
+    /// Forwards data from one side until its end, with a delay if requested.
     async fn pump(
         &self,
         mut from: impl AsyncRead + Unpin,
@@ -252,7 +252,7 @@ impl Link {
         tokio::try_join!(reading, self.write(pieces, to, lane)).map(|_| ())
     }
 
-    /// Writes the pieces, each when it is due and the network lets it pass.
+    /// Writes the pieces when they are due and the network is up.
     async fn write(
         &self,
         mut pieces: mpsc::Receiver<Piece>,
@@ -275,9 +275,9 @@ impl Link {
             network.wait_for(|network| !network.parted).await.map_err(io::Error::other)?;
             to.write_all(&piece).await?;
         }
-        // The end of what a side says does not pass a dead network either.
+        // The end of a stream does not pass a dead network either.
         network.wait_for(|network| !network.parted).await.map_err(io::Error::other)?;
-        // A side that is gone already need not be told.
+        // A side that is gone need not be notified.
         let _ = to.shutdown().await;
         Ok(())
     }
@@ -291,7 +291,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that says everything again, for each connection on a thread of its own.
+    /// An echo server with a thread for each connection.
     fn echo(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) {
         std::thread::spawn(move || std::io::copy(&mut from, &mut to));
     }
@@ -328,11 +328,11 @@ mod tests {
         relay.set(Network { delay: Duration::from_millis(300), ..Network::default() });
         assert!(says(&mut stream, b"late") >= Duration::from_millis(300));
 
-        // Half a second each way at the least, and everything arrives.
+        // At least half a second each way, and everything arrives.
         relay.set(Network { bytes_per_second: Some(100_000), ..Network::default() });
         assert!(says(&mut stream, &[7; 50_000]) >= Duration::from_millis(500));
 
-        // What is said into a dead network comes back when it lives again; a new connection comes through then, too.
+        // Data sent into a dead network arrives when it is up again; a new connection is established then, too.
         relay.set(Network { parted: true, ..Network::default() });
         stream.write_all(b"lost?").unwrap();
         let mut other = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -349,7 +349,7 @@ mod tests {
         other.read_exact(&mut answer[..3]).unwrap();
         assert_eq!(&answer[..3], b"new");
 
-        // The end of one side is told to the other, and a relay that is gone takes its connections along.
+        // The end of one side is forwarded to the other, and a relay that is dropped closes its connections.
         other.shutdown(std::net::Shutdown::Write).unwrap();
         assert_eq!(other.read(&mut answer).unwrap(), 0);
         drop(relay);

@@ -1,4 +1,4 @@
-//! The serial read: tables read from end to end by one reader, with cold caches and with warm ones.
+//! The serial read: sequential scans of tables with one reader, with cold and with warm caches.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::result::scan::CacheState;
 pub fn empty_caches_by_restart<K: Kind>(server: &Server<K>, all: bool) -> Result<CacheState, Error> {
     server.stop()?;
     let files = files::below(server.data())
-        .map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
+        .map_err(|error| Error::Database(format!("cannot list the server's files: {error}")))?;
     let dropped = drop_pages(&files, all)?;
     server.restart()?;
     let (Ok(what) | Err(what)) = &dropped;
     Ok(CacheState { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") })
 }
 
-/// Empties the system's page cache of the data of a server that is not Graymark's, where that is on this machine.
+/// Drops the data of a server not started by Graymark from the system's page cache, if it is on this machine.
 ///
 /// # Errors
 /// As [`drop_pages`].
@@ -35,10 +35,11 @@ pub fn empty_caches_of_others(data: Option<&Path>, all: bool) -> Result<CacheSta
     Ok(CacheState { cold: false, how })
 }
 
-/// Empties the system's page cache: of some files, or with `all` of everything, which needs root. Says what was done.
+/// Drops pages from the system's page cache: of some files, or with `all` everything, which needs root. Returns what
+/// was done.
 ///
 /// # Errors
-/// With `all`, if the system does not let this user ask for it.
+/// With `all`, if this user may not do that.
 pub fn drop_pages(files: &[PathBuf], all: bool) -> Result<Result<String, String>, Error> {
     if all {
         nix::unistd::sync();
@@ -53,7 +54,7 @@ pub fn drop_pages(files: &[PathBuf], all: bool) -> Result<Result<String, String>
     for file in files {
         match forget(file) {
             Ok(()) => {}
-            // Databases remove files while they work.
+            // Databases remove files while they run.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 return Ok(Err(format!("the page cache could not be dropped for {}: {error}", file.display())));

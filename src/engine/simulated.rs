@@ -1,5 +1,5 @@
-//! No database at all: transactions that take a given time and do nothing. It drives everything else of Graymark, and
-//! so shows what the driver itself costs and how honest its clock is.
+//! An engine without a database: transactions take a given time and do nothing. It tests everything else of Graymark,
+//! and shows the cost of the driver and the accuracy of its clock.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::ConnectOptions;
 use super::{
     DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
-    Observer, RestoreReport, ServerProcess, Session, Sessions, Unobserved, Via,
+    NoObserver, Observer, RestoreReport, ServerProcess, Session, Sessions, Via,
 };
 use crate::result::CheckStep;
 use crate::result::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;
 
-/// How long a transaction takes.
+/// The distribution of service times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Service {
     Constant(Duration),
@@ -29,14 +29,14 @@ enum Service {
     Exponential(Duration),
 }
 
-/// Now and then nothing is answered for a while.
+/// Periodic stalls in which nothing is answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stall {
     length: Duration,
     every: Duration,
 }
 
-/// A database that is not there.
+/// A simulated database.
 pub struct Simulated {
     identity: Identity,
     service: Service,
@@ -54,7 +54,7 @@ const USAGE: &str =
     "give simulated:service=5ms, and if wanted distribution=exponential, stall=10s and every=60s, joined by &";
 
 impl Simulated {
-    /// From `simulated:service=5ms[&distribution=constant|exponential][&stall=10s&every=60s]`.
+    /// Parses `simulated:service=5ms[&distribution=constant|exponential][&stall=10s&every=60s]`.
     pub fn open(options: ConnectOptions) -> Result<Simulated, Error> {
         let wrong = |what: String| Error::Usage(format!("{what}: {USAGE}"));
         let (mut service, mut exponential, mut stall, mut every) =
@@ -129,7 +129,7 @@ impl<W: Workload> Engine<W> for Simulated {
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Unobserved { why: "a simulated database counts nothing and writes nothing" })
+        Box::new(NoObserver { why: "a simulated database counts nothing and writes nothing" })
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -211,7 +211,7 @@ impl<W: Workload> Sessions<W> for Simulated {
     }
 }
 
-/// A session that only lets time pass.
+/// A session that only waits.
 pub struct Idle<W> {
     service: Service,
     stall: Option<Stall>,
@@ -230,7 +230,7 @@ impl<W> Idle<W> {
         }
     }
 
-    /// What is left of the stall that is going on: the last part of each period.
+    /// The rest of the current stall: the last part of each period.
     fn stalled(&self) -> Option<Duration> {
         let stall = self.stall?;
         let period = stall.every.as_nanos().max(1);

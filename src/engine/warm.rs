@@ -1,9 +1,9 @@
-//! Warming up at random: rows of the initial population are read by their primary keys, each as likely as any other,
-//! until it helps no more. Beside a scan it shows what a cold cache costs (Gray and Levine, MSR-TR-2005-39, section 2).
+//! Random warm-up: rows of the initial population are read by their primary keys, each with the same probability, until
+//! that helps no more. Compared with a scan it shows the cost of a cold cache (Gray and Levine, MSR-TR-2005-39, section
+//! 2).
 //!
-//! It goes in tenths of as many reads as there are rows. It ends when a tenth took hardly less time than the one
-//! before, for then the caches hold all that they can; else with as many reads as there are rows; and in any case after
-//! [`LONGEST`].
+//! It reads in tenths of the number of rows. It ends when a tenth took almost as long as the one before, because then
+//! the caches are full; otherwise after as many reads as there are rows; and in any case after [`LONGEST`].
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -15,28 +15,29 @@ use super::{Error, MaintenanceOutcome};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{ColumnKind, Part, Population, Rows, Table, Workload};
 
-/// No warm-up reads for longer.
+/// The maximum duration of a warm-up.
 pub const LONGEST: Duration = Duration::from_secs(30 * 60);
-/// A tenth that takes at least this part of the time of the one before was no help.
+/// A tenth that takes at least this fraction of the time of the one before did not help.
 const NO_HELP: f64 = 0.95;
-/// Keys that are drawn, and then read, at once.
+/// Number of keys that are drawn, and then read, at once.
 const BATCH: u64 = 1_000;
 
-/// Reads rows by their primary keys, by an engine's own means.
+/// Reads rows by their primary keys, implemented by each engine.
 pub trait Reader {
-    /// Reads the rows of a table with these keys, whole, and counts them. `keys` has the columns of the primary key of
-    /// one row after the other; there need not be such a row any more.
+    /// Reads the complete rows of a table with these keys, and counts them. `keys` has the columns of the primary key
+    /// row by row; rows may be missing.
     fn read(&mut self, table: usize, keys: &[i32]) -> impl Future<Output = Result<u64, Error>>;
 }
 
-/// The primary key's columns as places in the table's; none if the table has no key of whole numbers, and is not read.
+/// The primary key's columns as indexes into the table's; `None` if the key is not made of integers: then the table is
+/// not read.
 pub fn key(table: &Table) -> Option<Vec<usize>> {
     let place =
         |name: &&str| table.columns.iter().position(|column| column.name == *name && column.kind == ColumnKind::Int);
     table.primary_key.iter().map(place).collect::<Option<Vec<usize>>>().filter(|key| !key.is_empty())
 }
 
-/// Warms up. `told` hears of the rows read, and of the most that there will be.
+/// Warms up. `told` receives the number of rows read and its maximum.
 ///
 /// # Errors
 /// Those of the reader.
@@ -50,7 +51,7 @@ pub async fn at_random<W: Workload>(
     in_tenths(Draw::<W>::new(population, seed), reader, told, &|| began.elapsed()).await
 }
 
-/// `clock` tells the time since the beginning.
+/// `clock` returns the time since the start.
 async fn in_tenths<W: Workload>(
     mut draw: Draw<W>,
     reader: &mut impl Reader,
@@ -73,7 +74,7 @@ async fn in_tenths<W: Workload>(
             }
             drawn += number;
             told(drawn, all);
-            // A reader in process never waits: someone may want to stop.
+            // An embedded reader never waits; yielding allows a stop.
             tokio::task::yield_now().await;
         }
         if drawn < goal {
@@ -89,9 +90,9 @@ async fn in_tenths<W: Workload>(
     Ok(MaintenanceOutcome::Read { rows: found, work })
 }
 
-/// Draws keys of the initial population.
+/// Draws random keys of the initial population.
 struct Draw<W: Workload> {
-    /// Parts of the tables that have keys, each with the rows up to its end.
+    /// Parts of the tables that have keys, each with the cumulative number of rows.
     parts: Vec<(u64, Part)>,
     rows: <W::Population as Population>::Rows,
     random: Xoshiro256PlusPlus,
@@ -128,7 +129,7 @@ impl<W: Workload> Draw<W> {
         self.sinks.iter().flatten().count()
     }
 
-    /// So many keys, by table.
+    /// Draws this number of keys, by table.
     fn keys(&mut self, number: u64) -> &[Vec<i32>] {
         self.drawn.iter_mut().for_each(Vec::clear);
         let all = self.rows();
@@ -154,7 +155,7 @@ impl<W: Workload> Draw<W> {
     }
 }
 
-/// Keeps the keys of rows, and nothing else of them.
+/// Keeps only the keys of rows.
 struct KeySink {
     key: Vec<usize>,
     keys: Vec<i32>,
@@ -199,7 +200,7 @@ mod tests {
     /// Rows that each page holds.
     const ROWS: i32 = 3;
 
-    /// A cache in which there is room for some pages. Time is what its reads take.
+    /// A cache with space for some pages. Time is counted in its reads.
     struct Cache<'a> {
         room: usize,
         pages: BTreeSet<(usize, Vec<i32>)>,
@@ -231,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Reads by table and key; how many there were; what is told of it.
+    /// Reads by table and key, their number, and the description.
     type Warmed = (BTreeMap<(usize, Vec<i32>), u64>, u64, String);
 
     fn warm(room: usize) -> Warmed {
@@ -283,13 +284,13 @@ mod tests {
             let (_, rows, work) = warm(room);
             (rows / 56_000, work)
         };
-        // Where nothing stays in the cache, the second tenth takes as long as the first.
+        // If nothing stays in the cache, the second tenth takes as long as the first.
         let (none, why) = tenths(0);
         assert!(none == 2 && why.contains("no help"), "{none}: {why}");
-        // Where all of it does, each tenth is faster than the one before.
+        // If everything does, each tenth is faster than the one before.
         let (all, why) = tenths(usize::MAX);
         assert!(all == 10 && why.ends_with("as many reads as there are rows"), "{all}: {why}");
-        // Where a part of it does, only until the cache is full.
+        // If a part does, only until the cache is full.
         let (part, why) = tenths(100_000);
         assert!((3..10).contains(&part) && why.contains("no help"), "{part}: {why}");
     }

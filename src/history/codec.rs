@@ -1,12 +1,12 @@
-//! A history as bytes: a transaction after the other, each number in as few bytes as it needs. A driver thread writes
-//! them, and a checker reads them.
+//! A binary format of histories: one transaction after the other, with variable-length numbers. Driver threads write
+//! it, and a checker reads it.
 
 use std::io::{self, Read};
 
 use super::{Access, Head, History};
 use crate::workload::access::{Accesses, MOST_ACCESSES};
 
-/// How the file begins.
+/// The first bytes of the file.
 pub(crate) const BEGINS: &[u8] = b"graymark history 1\n";
 
 /// Appends a transaction.
@@ -25,7 +25,7 @@ pub(crate) fn encode(to: &mut Vec<u8>, head: &Head, accesses: &Accesses) {
 /// Reads a file to its end.
 ///
 /// # Errors
-/// If it is none of these files, or ends in the middle of a transaction.
+/// If it is not such a file, or ends in the middle of a transaction.
 pub(crate) fn decode(from: &mut impl Read) -> io::Result<History> {
     let mut begins = vec![0; BEGINS.len()];
     from.read_exact(&mut begins)?;
@@ -71,7 +71,7 @@ fn next(from: &mut impl Read) -> io::Result<u64> {
     first(from)?.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "it ends in the middle of a transaction"))
 }
 
-/// The next number; none at the end.
+/// The next number; `None` at the end.
 fn first(from: &mut impl Read) -> io::Result<Option<u64>> {
     let mut number = 0_u64;
     for place in 0..10 {
@@ -88,7 +88,7 @@ fn first(from: &mut impl Read) -> io::Result<Option<u64>> {
     Err(damaged())
 }
 
-/// Small numbers of either sign as small ones.
+/// Maps small numbers of either sign to small unsigned ones.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }

@@ -1,17 +1,17 @@
-//! Dependencies between transactions, and the cycles in them.
+//! Dependencies between transactions, and cycles in them.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Kind;
 
-/// How a transaction depends on another one.
+/// How one transaction depends on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// The second wrote over what the first had written.
+    /// The second overwrote what the first had written.
     WriteWrite = 1,
     /// The second read what the first had written.
     WriteRead = 2,
-    /// The second wrote over what the first had read.
+    /// The second overwrote what the first had read.
     ReadWrite = 4,
 }
 
@@ -19,14 +19,15 @@ const WRITES: u8 = Edge::WriteWrite as u8;
 const INFORMATION: u8 = WRITES | Edge::WriteRead as u8;
 const ALL: u8 = INFORMATION | Edge::ReadWrite as u8;
 
-/// In a group of transactions that depend on each other, so many dependencies are looked at for a shortest cycle.
-const LOOKED_AT: usize = 100;
+/// The maximum number of steps in the search for shortest cycles, over all strongly connected components. The first
+/// cycle of each is searched to its end, which takes time linear in its size.
+const STEPS: usize = 4_000_000;
 
-/// The graph.
+/// The dependency graph.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     edges: Vec<(u32, u32, u8)>,
-    /// Where the edges of each transaction begin; there when the graph is closed.
+    /// The first edge of each transaction; set when the graph is closed.
     begins: Vec<u32>,
 }
 
@@ -41,7 +42,7 @@ impl Graph {
         self.edges.len()
     }
 
-    /// No more edges come.
+    /// Call it after the last edge.
     pub(super) fn close(&mut self, transactions: usize) {
         self.edges.sort_unstable();
         self.edges.dedup();
@@ -65,9 +66,10 @@ impl Graph {
         edges.iter().filter(move |(_, _, kind)| kind & kinds != 0).map(|(_, to, kind)| (*to, *kind))
     }
 
-    /// A cycle for each group of transactions that depend on each other, of the gravest kind that is there.
+    /// A cycle for each strongly connected component, of the most serious kind that it has.
     pub(super) fn cycles(&self) -> Vec<(Kind, Vec<u32>)> {
         let mut cycles = Vec::new();
+        let mut left = STEPS;
         let mut explained = vec![false; self.begins.len()];
         for (kinds, kind) in [(WRITES, Kind::G0), (INFORMATION, Kind::G1c), (ALL, Kind::G2)] {
             for group in self.groups(kinds) {
@@ -75,8 +77,10 @@ impl Graph {
                 if known {
                     continue;
                 }
-                let found =
-                    if kind == Kind::G2 { self.with_reads(&group) } else { self.shortest(&group, kinds, kinds) };
+                let found = match kind {
+                    Kind::G2 => self.with_reads(&group, &mut left),
+                    _ => self.shortest(&group, kinds, kinds, &mut left),
+                };
                 let Some(cycle) = found else { continue };
                 let single = kind == Kind::G2 && self.reads_in(&cycle) == 1;
                 for node in &group {
@@ -90,25 +94,32 @@ impl Graph {
         cycles
     }
 
-    /// A cycle with one write over what was read, if there is one, else with several.
-    fn with_reads(&self, group: &[u32]) -> Option<Vec<u32>> {
+    /// A cycle with a single anti-dependency, if there is one, otherwise with several.
+    fn with_reads(&self, group: &[u32], left: &mut usize) -> Option<Vec<u32>> {
         let reads = Edge::ReadWrite as u8;
-        self.shortest(group, reads, INFORMATION).or_else(|| self.shortest(group, reads, ALL))
+        let single = self.shortest(group, reads, INFORMATION, left);
+        single.or_else(|| self.shortest(group, reads, ALL, left))
     }
 
-    /// How many steps of a cycle can only be writes over what was read.
+    /// How many steps of a cycle can only be anti-dependencies.
     fn reads_in(&self, cycle: &[u32]) -> usize {
         let next = cycle.iter().cycle().skip(1);
         let informs = |from: u32, to: u32| self.from(from, INFORMATION).any(|(other, _)| other == to);
         cycle.iter().zip(next).filter(|(from, to)| !informs(**from, **to)).count()
     }
 
-    /// A shortest cycle that begins with an edge of the kinds `first` and goes on over those of `kinds`.
-    fn shortest(&self, group: &[u32], first: u8, kinds: u8) -> Option<Vec<u32>> {
+    /// A cycle that begins with an edge of the kinds `first` and continues over those of `kinds`: the shortest one that
+    /// is found in at most half of the steps that are left.
+    fn shortest(&self, group: &[u32], first: u8, kinds: u8, left: &mut usize) -> Option<Vec<u32>> {
         let inside = |node: &u32| group.binary_search(node).is_ok();
         let starts = group.iter().flat_map(|from| self.from(*from, first).map(move |(to, _)| (*from, to)));
         let mut best: Option<Vec<u32>> = None;
-        for (from, to) in starts.filter(|(_, to)| inside(to)).take(LOOKED_AT) {
+        // A component leaves something for those after it.
+        let mut own = *left / 2;
+        for (number, (from, to)) in starts.filter(|(_, to)| inside(to)).enumerate() {
+            if number > 0 && own == 0 {
+                break;
+            }
             let mut before: BTreeMap<u32, u32> = BTreeMap::new();
             let mut queue = VecDeque::from([to]);
             while let Some(node) = queue.pop_front() {
@@ -116,6 +127,8 @@ impl Graph {
                     break;
                 }
                 for (next, _) in self.from(node, kinds).filter(|(next, _)| inside(next)) {
+                    own = own.saturating_sub(1);
+                    *left = left.saturating_sub(1);
                     if next != to && !before.contains_key(&next) {
                         before.insert(next, node);
                         queue.push_back(next);
@@ -140,7 +153,7 @@ impl Graph {
         best
     }
 
-    /// Groups of several transactions that depend on each other over edges of these kinds (Tarjan, 1972), without
+    /// Strongly connected components of several transactions over edges of these kinds (Tarjan, 1972), without
     /// recursion. Each is sorted.
     fn groups(&self, kinds: u8) -> Vec<Vec<u32>> {
         const UNSEEN: u32 = u32::MAX;
@@ -193,5 +206,32 @@ impl Graph {
             }
         }
         groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_for_the_shortest_cycle_ends_after_a_number_of_steps() {
+        let nodes = 3_000;
+        let mut graph = Graph::default();
+        (0..nodes).for_each(|node| graph.add(node, (node + 1) % nodes, Edge::WriteWrite));
+        // A short cycle at the end of the one through all.
+        graph.add(nodes - 1, nodes - 2, Edge::WriteWrite);
+        graph.close(nodes as usize);
+        let group: Vec<u32> = (0..nodes).collect();
+        let shortest = |mut left: usize| {
+            let cycle = graph.shortest(&group, WRITES, WRITES, &mut left).unwrap();
+            (cycle.len(), left)
+        };
+        // A search from one edge takes about 3,000 steps: the first is completed, and no other is begun.
+        let (length, left) = shortest(100);
+        assert_eq!((length, left), (3_000, 0));
+        let (length, left) = shortest(100_000);
+        assert!(length == 3_000 && (45_000..=50_000).contains(&left), "{length} {left}");
+        assert_eq!(shortest(usize::MAX).0, 2);
+        assert_eq!(graph.cycles().len(), 1);
     }
 }

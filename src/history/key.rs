@@ -1,18 +1,18 @@
-//! What the transactions of one key show: its versions, who wrote and read them, and the dependencies that follow.
+//! The versions of one key, the transactions that wrote and read them, and the dependencies that follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Edge, Graph};
 use super::{Anomaly, Found, Head, History, Kind};
 
-/// A version that somebody wrote.
+/// A written version.
 #[derive(Clone, Copy, Debug)]
 struct Write {
     version: i64,
     by: u32,
     /// The version that its writer read first.
     after: Option<i64>,
-    /// Whether its writer wrote over it itself.
+    /// Whether its writer overwrote it itself.
     between: bool,
     committed: bool,
 }
@@ -22,7 +22,7 @@ struct Write {
 struct Read {
     version: i64,
     by: u32,
-    /// The version that its reader wrote of the same key.
+    /// The version of the same key that its reader wrote.
     then: Option<i64>,
 }
 
@@ -30,14 +30,14 @@ struct Read {
 pub(super) struct KeyHistory<'a> {
     history: &'a History,
     key: u64,
-    /// By their versions.
+    /// By version.
     writes: Vec<Write>,
-    /// By their versions.
+    /// By version.
     reads: Vec<Read>,
 }
 
 impl<'a> KeyHistory<'a> {
-    /// Of the accesses of a key by their places in the history.
+    /// From the accesses of a key, given by their positions in the history.
     pub(super) fn new(history: &'a History, key: u64, places: &[u32]) -> KeyHistory<'a> {
         let mut of = KeyHistory { history, key, writes: Vec::new(), reads: Vec::new() };
         let owner = |place: &u32| history.owners.get(*place as usize).copied().unwrap_or_default();
@@ -68,13 +68,13 @@ impl<'a> KeyHistory<'a> {
         self.history.head(number)
     }
 
-    /// Whether one had its answer before the other was sent.
+    /// Whether one was answered before the other was sent.
     fn before(&self, one: u32, other: u32) -> bool {
         let (one, other) = (self.head(one), self.head(other));
         one.zip(other).is_some_and(|(one, other)| one.ended < other.began)
     }
 
-    /// Those who wrote a version.
+    /// The writes of a version.
     fn writers(&self, version: i64) -> &[Write] {
         let from = self.writes.partition_point(|write| write.version < version);
         let to = self.writes.partition_point(|write| write.version <= version);
@@ -85,8 +85,8 @@ impl<'a> KeyHistory<'a> {
         Anomaly { kind, key: Some(self.key), version: Some(version), transactions }
     }
 
-    /// Reads of what was rolled back or written over by its writer: those that no committed version explains. `is_new`
-    /// says of a write whether its version cannot have been there before.
+    /// Reads of versions that were rolled back or overwritten by their writer: reads that no committed version
+    /// explains. `is_new` says whether the version of a write cannot have existed before.
     fn dirty(&self, is_new: &dyn Fn(&Write) -> bool, found: &mut Found) {
         for read in &self.reads {
             let writers = self.writers(read.version);
@@ -105,7 +105,7 @@ impl<'a> KeyHistory<'a> {
         }
     }
 
-    /// Committed reads of a version whose readers wrote the key, too, by versions.
+    /// Committed reads of a version whose readers also wrote the key, by version.
     fn updates(&self) -> BTreeMap<i64, Vec<u32>> {
         let mut updates: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
         for read in self.reads.iter().filter(|read| read.then.is_some()) {
@@ -129,7 +129,7 @@ impl<'a> KeyHistory<'a> {
                 graph.add(one.by, other.by, Edge::WriteWrite);
             }
         }
-        // The write of each place and all after it that was there first.
+        // The first write of each position and all after it.
         let mut first: Vec<u32> = standing.iter().map(|write| write.by).collect();
         let ended = |by: u32| self.head(by).map_or(u64::MAX, |head| head.ended);
         for place in (1..first.len()).rev() {
@@ -186,13 +186,13 @@ impl<'a> KeyHistory<'a> {
         }
     }
 
-    /// Versions that follow where one was read and the other written. `whole`: every writer of the key is in the
-    /// history.
+    /// Dependencies from transactions that read one version and wrote the next. `whole`: every writer of the key is in
+    /// the history.
     pub(super) fn value(&self, whole: bool, graph: &mut Graph, found: &mut Found) {
         let updates = self.updates();
         let written = |version: i64| self.writers(version).iter().filter(|write| write.committed && !write.between);
         let times = |version: i64| written(version).count();
-        // What its writer had read, nobody has written: that was there before, and this was not.
+        // Nobody wrote what its writer had read: that existed before, and this did not.
         let is_new =
             |write: &Write| whole && write.after.is_some_and(|after| after != write.version && times(after) == 0);
         self.dirty(&is_new, found);
@@ -201,8 +201,8 @@ impl<'a> KeyHistory<'a> {
         } else {
             self.lost_at_once(&updates, &times, found);
         }
-        // A version that was left more often than reached was there before the history. If there is none, they all lead
-        // back to where they began, and that may be any of them.
+        // A version that was left more often than reached existed before the history. If there is none, all lead back
+        // to the initial version, which may be any of them.
         let before: BTreeSet<i64> =
             updates.iter().filter(|(version, by)| by.len() > times(**version)).map(|(version, _)| *version).collect();
         let occurrences = |version: i64| times(version) + usize::from(before.is_empty() || before.contains(&version));
@@ -216,8 +216,8 @@ impl<'a> KeyHistory<'a> {
             if occurrences(read.version) > 1 || next.len() > 1 {
                 continue;
             }
-            // What was written after the answer, or changed before the question, was not this occurrence, unless all
-            // are known.
+            // What was written after the answer, or overwritten before the request, is another occurrence of the value,
+            // unless all writers are known.
             for write in written(read.version).filter(|write| !self.before(read.by, write.by)) {
                 graph.add(write.by, read.by, Edge::WriteRead);
                 if let [next] = next {
@@ -234,8 +234,8 @@ impl<'a> KeyHistory<'a> {
         }
     }
 
-    /// Each transaction leads from the version that it read to the one that it wrote. One after the other, they make
-    /// one way through all versions: it begins at one of them only. Every further beginning is a lost update.
+    /// Each transaction leads from the version that it read to the one that it wrote. If they are serializable, they
+    /// form one path through all versions, with a single start. Every further start is a lost update.
     fn lost_of_all(&self, updates: &BTreeMap<i64, Vec<u32>>, times: &dyn Fn(i64) -> usize, found: &mut Found) {
         let mut beginnings: Vec<(usize, i64, &Vec<u32>)> = updates
             .iter()
@@ -247,7 +247,7 @@ impl<'a> KeyHistory<'a> {
         beginnings.sort_by_key(|(more, version, _)| (std::cmp::Reverse(*more), *version));
         let mut lost = all.saturating_sub(1);
         for (more, version, by) in beginnings {
-            // Of a version that was left once, nobody can say what it lost: the one that was there first may be.
+            // If a version was left only once, nothing says which update it lost: it may be the initial one.
             let surplus = if by.len() > 1 { more.min(lost) } else { 0 };
             if surplus > 0 {
                 found.add(self.anomaly(Kind::LostUpdate, version, by.clone()));
@@ -256,8 +256,8 @@ impl<'a> KeyHistory<'a> {
         }
     }
 
-    /// Two transactions that were under way at once, read the same version and wrote the next are a lost update, unless
-    /// the version was written in between.
+    /// Two overlapping transactions that read the same version and wrote the next are a lost update, unless the version
+    /// was written in between.
     fn lost_at_once(&self, updates: &BTreeMap<i64, Vec<u32>>, times: &dyn Fn(i64) -> usize, found: &mut Found) {
         for (version, by) in updates.iter().filter(|(version, by)| by.len() > 1 && times(**version) <= 1) {
             let together = |one: u32, other: u32| !self.before(one, other) && !self.before(other, one);

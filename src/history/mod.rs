@@ -1,9 +1,9 @@
-//! Histories of transactions, and what they show of isolation: which versions of which keys transactions read and
-//! wrote, and the anomalies that follow (Adya, 1999; Kingsbury and Alvaro's Elle, 2020). Pure: no I/O, no database.
+//! Histories of transactions, and the isolation anomalies in them: which versions of which keys transactions read and
+//! wrote (Adya, 1999; Kingsbury and Alvaro's Elle, 2020). Pure: no I/O, no database.
 //!
-//! A version is a number. Of a key of [`Versions::Counter`], versions follow each other in the order of their numbers:
-//! order numbers do. Of a key of [`Versions::Value`], one follows the other only where a transaction read the one and
-//! wrote the other: balances do. A value may come back, so that it proves less.
+//! A version is a number. Versions of a key of [`Versions::Counter`] follow each other in the order of their numbers,
+//! as order numbers do. For a key of [`Versions::Value`], one version follows another only if a transaction read the
+//! one and wrote the other, as with balances. A value may recur, so that it proves less.
 
 pub(crate) mod codec;
 mod graph;
@@ -20,23 +20,23 @@ use key::KeyHistory;
 
 pub use crate::workload::access::{Access, Versions};
 
-/// The most anomalies of a kind that are told with their transactions; the rest is only counted.
+/// The maximum number of anomalies of a kind that are reported with their transactions; the rest is only counted.
 const EXAMPLES: usize = 5;
 
 /// A transaction. Times are of one clock, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Who asked for it.
+    /// The session.
     pub session: u32,
-    /// When it was sent, or before.
+    /// When it was sent, or earlier.
     pub began: u64,
-    /// When its answer was there, or later.
+    /// When its answer arrived, or later.
     pub ended: u64,
-    /// Whether it is committed; otherwise it was rolled back.
+    /// Whether it was committed; otherwise it was rolled back.
     pub committed: bool,
 }
 
-/// Transactions and what they did, in any order.
+/// Transactions and their accesses, in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     heads: Vec<Head>,
@@ -49,60 +49,60 @@ pub struct History {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Kind {
-    /// A cycle of writes over writes.
+    /// A cycle of write dependencies.
     #[serde(rename = "G0")]
     G0,
-    /// A read of what was rolled back.
+    /// A read of a version that was rolled back.
     #[serde(rename = "G1a")]
     G1a,
-    /// A read of what its writer wrote over.
+    /// A read of a version that its writer overwrote.
     #[serde(rename = "G1b")]
     G1b,
-    /// A cycle of writes over writes and reads of them.
+    /// A cycle of write and read dependencies.
     #[serde(rename = "G1c")]
     G1c,
-    /// A cycle with one write over what was read.
+    /// A cycle with one anti-dependency.
     #[serde(rename = "G-single")]
     GSingle,
-    /// A cycle with several of them.
+    /// A cycle with several anti-dependencies.
     #[serde(rename = "G2")]
     G2,
-    /// Transactions that read the same version, and each wrote the next.
+    /// Several transactions read the same version, and each wrote the next.
     #[serde(rename = "lost update")]
     LostUpdate,
-    /// A read of a version after a later one was committed for good.
+    /// A read of a version after a later one was committed.
     #[serde(rename = "stale read")]
     StaleRead,
-    /// A session that read an older version than it had read or written before.
+    /// A session read an older version than it had read or written before.
     #[serde(rename = "backward read")]
     BackwardRead,
 }
 
-/// An anomaly, with the transactions in it by their numbers.
+/// An anomaly, with the numbers of its transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
     /// Its kind.
     pub kind: Kind,
-    /// The key where it was seen; none for a cycle over several.
+    /// The key of the anomaly; `None` for a cycle over several keys.
     pub key: Option<u64>,
-    /// The version in question, if there is one.
+    /// The version, if the anomaly concerns one.
     pub version: Option<i64>,
-    /// The transactions, in the order of a cycle where it is one.
+    /// The transactions; of a cycle, in its order.
     pub transactions: Vec<u32>,
 }
 
-/// What a history shows.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Keys that were read or written.
     pub keys: u64,
     /// Dependencies between transactions.
     pub dependencies: u64,
-    /// Versions that say nothing, for they came back.
+    /// Versions that prove nothing, because their value recurred.
     pub ambiguous: u64,
     /// Anomalies by kind.
     pub counts: BTreeMap<Kind, u64>,
-    /// The first of each kind.
+    /// The first anomalies of each kind.
     pub examples: Vec<Anomaly>,
 }
 
@@ -117,7 +117,7 @@ impl Found {
 }
 
 impl History {
-    /// Adds a transaction. One beyond 4 billion is left out.
+    /// Adds a transaction. Transactions beyond 4 billion are left out.
     pub fn add(&mut self, head: Head, accesses: impl IntoIterator<Item = Access>) {
         let Ok(number) = u32::try_from(self.heads.len()) else { return };
         self.heads.push(head);
@@ -127,12 +127,12 @@ impl History {
         }
     }
 
-    /// How many transactions it has.
+    /// The number of transactions.
     pub fn len(&self) -> usize {
         self.heads.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no transaction.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
@@ -142,8 +142,8 @@ impl History {
         self.heads.get(number as usize)
     }
 
-    /// Looks for anomalies: key by key, and then for cycles over all of them. But for sorting it takes time linear in
-    /// the history's length.
+    /// Searches for anomalies: key by key, then for cycles over all keys. Apart from sorting it takes time linear in
+    /// the length of the history.
     pub fn check(&self, versions: impl Fn(u64) -> Versions) -> Found {
         let mut found = Found::default();
         let mut graph = Graph::default();

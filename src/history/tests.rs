@@ -1,5 +1,5 @@
-//! Every anomaly is found in a history made by hand, none in random serializable ones, and one that is planted in those
-//! is found, too.
+//! Every anomaly is found in a history written by hand, none in random serializable ones, and one that is planted in
+//! those is found, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,8 +87,8 @@ fn histories_made_by_hand_show_what_they_have_and_nothing_else() {
     assert_eq!(shown.len(), 9, "every kind is in a history: {shown:?}");
 }
 
-/// Transactions worked one after the other, told with times in which they overlap. Every `lost`th update takes no
-/// notice of the one before it.
+/// Transactions executed one after the other, reported with overlapping times. Every `lost`th update ignores the one
+/// before it.
 fn random(seed: u64, lost: Option<u32>) -> History {
     let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
     let names = ["x", "y", "z", "b1", "b2", "v1"];
@@ -97,7 +97,7 @@ fn random(seed: u64, lost: Option<u32>) -> History {
     let mut free = [0_u64; 5];
     let mut previous: BTreeMap<&str, i64> = state.clone();
     for number in 0..60_u32 {
-        // It takes effect at this moment, between question and answer; a session asks one after the other.
+        // It takes effect at this moment, between request and answer; a session sends one request after the other.
         let at = u64::from(number) * 10 + 100;
         let ready: Vec<usize> = (0..free.len()).filter(|session| free[*session] < at).collect();
         let Some(session) = ready.get(draw.random_range(0..ready.len().max(1))).copied() else { continue };
@@ -117,7 +117,7 @@ fn random(seed: u64, lost: Option<u32>) -> History {
             if planted {
                 read = previous[name];
             }
-            // Balances of which all writers are known come back often; those of others do not in so short a time.
+            // Balances whose writers are all known recur often; those of others do not within such a short time.
             let next = match name {
                 "b1" | "b2" => read + i64::from(draw.random_range(-3..=3_i32)),
                 "v1" => read - i64::from(draw.random_range(1..500_000_i32)),
@@ -130,7 +130,7 @@ fn random(seed: u64, lost: Option<u32>) -> History {
                 state.insert(name, next);
             }
         }
-        // A writer that the history does not have.
+        // A writer that is not in the history.
         if draw.random_range(0..8) == 0 {
             *state.get_mut("v1").unwrap() += i64::from(draw.random_range(1..5_000_000_i32));
         }

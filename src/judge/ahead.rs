@@ -1,13 +1,14 @@
-//! What is known of the verdict before a long run begins: two hours are too dear for a rule that the plan cannot keep.
+//! The parts of the verdict that are known before a run begins, so that a two-hour run is not spent on a plan that
+//! cannot be valid.
 
 use super::standard;
 use crate::result::Isolation;
 use crate::result::summary::{Durability, DurabilityClass};
 
-/// What the verdict will depend on and the plan has decided.
+/// The properties of a plan that the verdict depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned<'a> {
-    /// Terminals key and think as the standard has it.
+    /// Keying and think times are the standard's.
     pub(crate) paced: bool,
     /// Measurement interval in seconds.
     pub(crate) interval_s: f64,
@@ -15,35 +16,35 @@ pub(crate) struct Planned<'a> {
     pub(crate) checked: bool,
     /// The mix is the standard's.
     pub(crate) standard_mix: bool,
-    /// Faults that are planned in the interval.
+    /// Number of faults planned in the interval.
     pub(crate) faults: usize,
-    /// As the engine tells it.
+    /// Isolation level as the engine reports it.
     pub(crate) isolation: &'a str,
-    /// What the server's settings promise.
+    /// Durability by the server's settings.
     pub(crate) durability: &'a Durability,
 }
 
-/// Why a run that is paced and long enough to be valid cannot be valid, with the option that helps. Nothing of a
-/// workload without a standard, nor of other runs, which nobody takes for valid.
+/// Why a run that is paced and long enough to be valid cannot be valid, with the option that fixes it. Empty for
+/// workloads without a standard and for all other runs.
 pub(crate) fn obstacles(workload: &str, planned: &Planned) -> Vec<String> {
-    let Some(needs) = &standard(workload).needs else { return Vec::new() };
-    if !planned.paced || planned.interval_s < needs.interval_s {
+    let Some(requirements) = &standard(workload).requirements else { return Vec::new() };
+    if !planned.paced || planned.interval_s < requirements.interval_s {
         return Vec::new();
     }
     let weak = [Isolation::ReadUncommitted, Isolation::ReadCommitted].map(Isolation::words);
     let weak = weak.iter().find(|level| planned.isolation.starts_with(**level));
     let level = weak.map(|level| {
-        let (clause, upper) = (needs.isolation, level.to_uppercase());
-        format!("clause {clause} asks for more than {upper}: give --isolation repeatable-read or serializable")
+        let (clause, upper) = (requirements.isolation, level.to_uppercase());
+        format!("clause {clause} requires more than {upper}: use --isolation repeatable-read or serializable")
     });
     let unchecked =
-        || format!("clause {} is not checked before and after the run: give --check both", needs.conditions);
-    let mixed = || format!("clause {}: the mix is not the standard's: leave --mix out", needs.mix);
+        || format!("clause {} requires checks before and after the run: use --check both", requirements.conditions);
+    let mixed = || format!("clause {}: the mix is not the standard's: remove --mix", requirements.mix);
     let disturbed = || {
         let faults = if planned.faults == 1 { "a fault is" } else { "faults are" };
-        format!("clause {}: {faults} planned in the interval: leave --fault out", needs.steady)
+        format!("clause {}: {faults} planned in the interval: remove --fault", requirements.steady)
     };
-    let risks = || format!("clause {}: {}", needs.durability, planned.durability.risks.join("; "));
+    let risks = || format!("clause {}: {}", requirements.durability, planned.durability.risks.join("; "));
     level
         .into_iter()
         .chain((!planned.checked).then(unchecked))
@@ -53,8 +54,8 @@ pub(crate) fn obstacles(workload: &str, planned: &Planned) -> Vec<String> {
         .collect()
 }
 
-/// The clauses of a standard that a plan alone can break.
-pub(super) struct Needs {
+/// The requirements of a standard that a plan alone can violate.
+pub(super) struct PlanRequirements {
     /// The shortest measurement interval in seconds.
     pub(super) interval_s: f64,
     pub(super) isolation: &'static str,
@@ -72,7 +73,7 @@ mod tests {
     use crate::workload::tpcc::Tpcc;
 
     #[test]
-    fn what_a_plan_cannot_keep_is_known_before_two_hours_have_passed() {
+    fn a_plan_that_cannot_be_valid_is_reported_before_the_run() {
         let durability = Durability { class: DurabilityClass::WaitsForTheDisk.into(), ..Durability::default() };
         let good = Planned {
             paced: true,
@@ -98,7 +99,7 @@ mod tests {
             ..Durability::default()
         };
         told(Planned { durability: &lost, ..good.clone() }, "3.5");
-        // Nobody takes these for valid.
+        // These runs cannot be mistaken for valid ones.
         let weak = Planned { isolation: "read committed", ..good };
         assert!(obstacles(Tpcc::NAME, &Planned { interval_s: 7_199.0, ..weak.clone() }).is_empty());
         assert!(obstacles(Tpcc::NAME, &Planned { paced: false, ..weak.clone() }).is_empty());

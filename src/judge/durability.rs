@@ -1,42 +1,42 @@
-//! Does a commit wait for the disk (clause 3.5)? By what the settings of the run's sessions say, engine by engine.
+//! Does a commit wait for the disk (clause 3.5)? Decided from the settings of the run's sessions, for each engine.
 //!
-//! Settings can show that it does not. That it does they cannot show: disks and controllers may keep in memory what
-//! they call written, and only a loss of power tells. So by settings alone the rule is broken or not tested; it holds
-//! where tests of the same database say so.
+//! Settings can only show that it does not: disks and controllers may keep in memory what they report as written, and
+//! only a loss of power reveals it. By settings alone the rule is therefore broken or not tested; it holds if ACID
+//! tests of the same database say so.
 
-use super::{NOT_BY_A_RUN, Rule, because, noted};
+use super::{NEEDS_ACID_TESTS, Rule, with_note, with_reason};
 use crate::result::Environment;
 use crate::result::summary::{Clause, Durability, DurabilityClass, State, Summary};
 
-/// What the settings of an engine say.
-struct Said {
-    /// The settings that were looked at.
+/// The durability settings of an engine, evaluated.
+struct DurabilitySettings {
+    /// Names of the settings that were examined.
     names: &'static [&'static str],
-    /// Whether all were known that a judgement needs.
+    /// Whether all settings needed for a judgement are known.
     known: bool,
-    /// Why commits may be lost, a reason each.
+    /// Reasons why commits may be lost.
     risks: Vec<String>,
 }
 
-/// The clause.
+/// The id of the clause.
 pub(super) const ID: &str = "3.5";
 
-/// File systems that are in memory.
+/// File systems in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// By where a run took place: the engine, what its sessions are set to, and where its files are.
+/// Evaluates the engine, its settings and the file system of its data.
 pub(crate) fn of(environment: &Environment) -> Durability {
     let setting = |name: &str| environment.settings.get(name).map(String::as_str);
     let engine = environment.engine.as_ref().map(|engine| engine.name.to_lowercase()).unwrap_or_default();
-    let Said { names, known, mut risks } = match engine.as_str() {
+    let DurabilitySettings { names, known, mut risks } = match engine.as_str() {
         "postgresql" => postgresql(&setting),
         "mariadb" | "mysql" => mysql(&setting),
         "sqlite" => sqlite(&setting),
         engine if engine.contains("virtuoso") => virtuoso(),
-        _ => Said { names: &[], known: false, risks: Vec::new() },
+        _ => DurabilitySettings { names: &[], known: false, risks: Vec::new() },
     };
     if let Some(file_system) = environment.file_system.as_deref().filter(|name| IN_MEMORY.contains(name)) {
-        risks.push(format!("the database's files are on {file_system}: they are in memory"));
+        risks.push(format!("the database's files are in memory, on {file_system}"));
     }
     let class = match (risks.is_empty(), known) {
         (false, _) => DurabilityClass::MayLoseCommits,
@@ -53,50 +53,50 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
     let durability = &summary.durability;
     let class = durability.class.name();
     match durability.class.known() {
-        Some(DurabilityClass::MayLoseCommits) => noted(rule.is(false, class), durability.risks.join("; ")),
+        Some(DurabilityClass::MayLoseCommits) => with_note(rule.is(false, class), durability.risks.join("; ")),
         Some(DurabilityClass::WaitsForTheDisk) => match super::acid::durability_of_run(summary) {
-            Ok((clause, records)) => {
+            Ok((clause, proofs)) => {
+                let tests = proofs.iter().map(|proof| format!("{} on {}", proof.record, proof.engine.url));
+                let tests = tests.collect::<Vec<_>>().join(", ");
                 let state = clause.state.known().copied().unwrap_or(State::NotTested);
                 let note = if clause.note.is_empty() { String::new() } else { format!("{}; ", clause.note) };
-                noted(
-                    rule.stands(state, format!("{class}; {}", clause.value)),
-                    format!("{note}tests: {}", records.join(", ")),
-                )
+                with_note(rule.with_state(state, format!("{class}; {}", clause.value)), format!("{note}tests: {tests}"))
             }
-            Err(_) => because(
-                noted(
-                    rule.stands(State::NotTested, class),
-                    "so its settings say; only a test that cuts the power shows what the disk keeps",
+            Err(_) => with_reason(
+                with_note(
+                    rule.with_state(State::NotTested, class),
+                    "by its settings; only a power-cut test shows what the disk keeps",
                 ),
-                NOT_BY_A_RUN,
+                NEEDS_ACID_TESTS,
             ),
         },
         Some(DurabilityClass::NotKnown) => {
-            let clause = noted(rule.stands(State::NotTested, class), "Graymark does not know this database's settings");
-            because(clause, NOT_BY_A_RUN)
+            let clause =
+                with_note(rule.with_state(State::NotTested, class), "Graymark does not know this database's settings");
+            with_reason(clause, NEEDS_ACID_TESTS)
         }
-        None => rule.stands(State::NotTested, class),
+        None => rule.with_state(State::NotTested, class),
     }
 }
 
-/// Whether commits that were acknowledged outlived the lost connections of a run; none where none was lost.
+/// Whether acknowledged commits survived the lost connections of a run; `None` if no connection was lost.
 pub(super) fn acknowledged(id: &'static str, summary: &Summary) -> Option<Clause> {
     let lookup = summary.connections.lookup.as_ref()?;
     let found = &lookup.acknowledged;
     let rule = Rule::new(
         id,
-        "commits acknowledged in the last second before a connection was lost are there after it",
+        "commits acknowledged in the last second before a lost connection are in the database",
         "none is lost",
     );
     Some(if found.lost > 0 {
-        noted(rule.is(false, format!("{} of {} lost", found.lost, found.looked_up)), "looked up one by one")
+        with_note(rule.is(false, format!("{} of {} lost", found.lost, found.looked_up)), "each was looked up")
     } else if !lookup.unasked.is_empty() {
         rule.not_tested(lookup.unasked.clone())
     } else if found.looked_up == 0 {
-        rule.not_tested("no commit had been acknowledged that can be looked up")
+        rule.not_tested("no acknowledged commit can be looked up")
     } else if found.beyond {
-        let clause = rule.stands(State::NotTested, format!("{} looked up, none lost", found.looked_up));
-        noted(clause, "more were acknowledged in that second than Graymark remembers")
+        let clause = rule.with_state(State::NotTested, format!("{} looked up, none lost", found.looked_up));
+        with_note(clause, "more commits were acknowledged in that second than Graymark keeps")
     } else {
         rule.is(true, format!("{} looked up, none lost", found.looked_up))
     })
@@ -108,27 +108,27 @@ fn is_off(value: Option<&str>) -> bool {
 
 type Setting<'a, 's> = &'a dyn Fn(&str) -> Option<&'s str>;
 
-fn postgresql(setting: Setting<'_, '_>) -> Said {
+fn postgresql(setting: Setting<'_, '_>) -> DurabilitySettings {
     const NAMES: &[&str] = &["fsync", "synchronous_commit", "full_page_writes", "unlogged_tables"];
     let mut risks = Vec::new();
     if is_off(setting("fsync")) {
         risks.push("fsync=off: the server never waits for the disk".to_owned());
     }
     if is_off(setting("synchronous_commit")) {
-        risks.push("synchronous_commit=off: a commit is answered before its log is on disk".to_owned());
+        risks.push("synchronous_commit=off: commits are acknowledged before their log is on disk".to_owned());
     }
     if is_off(setting("full_page_writes")) {
         risks.push(
-            "full_page_writes=off: a page that a loss of power left half written is not mended, unless the file system \
-             writes whole ones"
+            "full_page_writes=off: a page half written at a loss of power is not repaired, unless the file system \
+             writes whole pages"
                 .to_owned(),
         );
     }
     risks.extend(setting("unlogged_tables").map(|tables| format!("UNLOGGED tables, which a crash empties: {tables}")));
-    Said { names: NAMES, known: NAMES[..3].iter().all(|name| setting(name).is_some()), risks }
+    DurabilitySettings { names: NAMES, known: NAMES[..3].iter().all(|name| setting(name).is_some()), risks }
 }
 
-fn mysql(setting: Setting<'_, '_>) -> Said {
+fn mysql(setting: Setting<'_, '_>) -> DurabilitySettings {
     const NAMES: &[&str] = &[
         "innodb_flush_log_at_trx_commit",
         "innodb_doublewrite",
@@ -145,56 +145,56 @@ fn mysql(setting: Setting<'_, '_>) -> Said {
     let detects = |value: &str| value.eq_ignore_ascii_case("detect_only");
     if let Some(value) = setting("innodb_doublewrite").filter(|value| is_off(Some(value)) || detects(value)) {
         risks.push(format!(
-            "innodb_doublewrite={value}: a page that a loss of power left half written is not mended, unless the file \
-             system writes whole ones"
+            "innodb_doublewrite={value}: a page half written at a loss of power is not repaired, unless the file \
+             system writes whole pages"
         ));
     }
     let binlog = setting("log_bin").is_some_and(|value| !is_off(Some(value)));
     if let Some(value) = setting("sync_binlog").filter(|value| binlog && *value != "1") {
-        // Which prepared transactions are committed, the binary log says after a crash.
-        risks.push(format!(
-            "sync_binlog={value}: a commit does not wait for the binary log, by which a crash is recovered"
-        ));
+        // After a crash, the binary log decides which prepared transactions are committed.
+        risks.push(format!("sync_binlog={value}: a commit does not wait for the binary log, which recovery needs"));
     }
     if let Some(value) = setting("innodb_flush_method").filter(|value| value.eq_ignore_ascii_case("nosync")) {
         risks.push(format!("innodb_flush_method={value}: the server never waits for the disk"));
     }
-    risks
-        .extend(setting("tables_of_other_engines").map(|tables| format!("tables that InnoDB does not keep: {tables}")));
-    Said { names: NAMES, known: NAMES[..3].iter().all(|name| setting(name).is_some()), risks }
+    risks.extend(
+        setting("tables_of_other_engines").map(|tables| format!("tables of other engines than InnoDB: {tables}")),
+    );
+    DurabilitySettings { names: NAMES, known: NAMES[..3].iter().all(|name| setting(name).is_some()), risks }
 }
 
-fn sqlite(setting: Setting<'_, '_>) -> Said {
+fn sqlite(setting: Setting<'_, '_>) -> DurabilitySettings {
     const NAMES: &[&str] = &["synchronous", "journal_mode"];
     let mut risks = Vec::new();
     let (synchronous, journal) = (setting("synchronous"), setting("journal_mode"));
-    // Some drivers give the numbers of SQLite.
+    // Some drivers report SQLite's numbers.
     match synchronous {
         Some("off" | "0") => risks.push("synchronous=off: SQLite never waits for the disk".to_owned()),
         Some("normal" | "1") => {
-            risks.push(
-                "synchronous=normal: SQLite waits for the disk at checkpoints, and not at each commit".to_owned(),
-            );
+            risks.push("synchronous=normal: SQLite waits for the disk at checkpoints, not at each commit".to_owned());
         }
-        // A rollback journal that was deleted comes back if the directory was not flushed, and takes the commit back.
+        // A deleted rollback journal reappears if the directory was not flushed, and then undoes the commit.
         Some("full" | "2") if journal == Some("delete") => risks.push(
-            "journal_mode=delete with synchronous=full: a commit does not wait for the directory of its journal to be \
-             on disk \
-             (synchronous=extra does)"
+            "journal_mode=delete with synchronous=full: a commit does not wait until the journal's directory \
+             is on disk (synchronous=extra does)"
                 .to_owned(),
         ),
         _ => {}
     }
     if let Some(journal @ ("off" | "memory")) = journal {
-        risks.push(format!("journal_mode={journal}: what a crash left half done is not taken back"));
+        risks.push(format!("journal_mode={journal}: an incomplete transaction is not rolled back after a crash"));
     }
     let known = synchronous.is_some_and(|value| matches!(value, "full" | "extra" | "2" | "3")) && journal.is_some();
-    Said { names: NAMES, known, risks }
+    DurabilitySettings { names: NAMES, known, risks }
 }
 
-/// Version 7.2 writes its log at commit and flushes it later, whatever it is set to.
-fn virtuoso() -> Said {
-    Said { names: &[], known: true, risks: vec!["Virtuoso answers a commit before its log is on disk".to_owned()] }
+/// Version 7.2 writes its log at commit and flushes it later, whatever its settings.
+fn virtuoso() -> DurabilitySettings {
+    DurabilitySettings {
+        names: &[],
+        known: true,
+        risks: vec!["Virtuoso acknowledges commits before their log is on disk".to_owned()],
+    }
 }
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
     const SQLITE: [(&str, &str); 2] = [("synchronous", "full"), ("journal_mode", "wal")];
 
     #[test]
-    fn each_setting_that_loses_commits_is_told() {
+    fn each_setting_that_loses_commits_is_reported() {
         for (engine, whole, name, value) in [
             ("PostgreSQL", &POSTGRESQL[..], "fsync", "off"),
             ("PostgreSQL", &POSTGRESQL, "synchronous_commit", "off"),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_called_safe() {
+    fn unknown_settings_are_not_called_safe() {
         for (engine, settings) in [
             ("PostgreSQL", &POSTGRESQL[..2]),
             ("MariaDB", &MARIADB[..1]),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_flushed_at_each_commit_waits_for_the_disk() {
+    fn a_flush_at_each_commit_waits_for_the_disk() {
         let flushed = [
             ("innodb_flush_log_at_trx_commit", "1"),
             ("innodb_doublewrite", "ON"),

@@ -1,53 +1,53 @@
-//! What a reader must know before any figure: transactions that failed for good, and times in which the database was
-//! away.
+//! Problems that must be known before any figure: transactions that failed, and times in which the database did not
+//! respond.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Rule, noted};
+use super::{Rule, with_note};
 use crate::result::summary::{Clause, Outcomes, Summary};
 
-/// The incidents of a run, or of several together.
+/// The incidents of a run, or of several runs together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Incidents {
-    /// What became of all transactions that were asked for, by type; empty where the record does not tell.
+    /// The outcomes of all requested transactions, by type; empty if the record does not have them.
     pub outcomes: BTreeMap<String, Outcomes>,
-    /// Transactions that failed for good.
+    /// Transactions that failed, retries included.
     pub failed: u64,
-    /// Types of which none completed although they were asked for.
+    /// Types that were requested, but of which none completed.
     pub idle: Vec<String>,
-    /// Types of which some completed, but none within the measurement interval although they were asked for in it.
+    /// Types of which some completed, but none within the measurement interval although they were requested in it.
     pub idle_within: Vec<String>,
-    /// Transactions that were under way when the measurement interval ended, if one of them waited for far longer than
-    /// the response times say.
+    /// Transactions in progress when the measurement interval ended, if one of them waited for much longer than the
+    /// response times show.
     pub open_at_end: u64,
-    /// The longest of these waits, in seconds.
+    /// The longest wait among these, in seconds.
     pub longest_open_s: f64,
-    /// More failed than was allowed, or a type, or all of them, completed nothing.
+    /// More transactions failed than allowed, or nothing completed, of a type or at all.
     pub beyond_allowed: bool,
-    /// The part of each type that was allowed to fail, from 0 to 1.
+    /// The share of each type that may fail, from 0 to 1.
     pub allowed: f64,
     /// Connections lost.
     pub lost: u64,
-    /// Commits that the database had acknowledged and has not: lost.
+    /// Acknowledged commits that are missing in the database.
     pub lost_commits: u64,
     /// Seconds of the measurement interval in which no session had a connection.
     pub dead_s: f64,
-    /// Seconds of the measurement interval in which nothing was completed although there were connections.
+    /// Seconds of the measurement interval in which nothing completed although there were connections.
     pub standstill_s: f64,
     /// Length of the measurement interval in seconds.
     pub interval_s: f64,
-    /// The longest that one session was without a connection, in seconds.
+    /// The longest time that one session was without a connection, in seconds.
     pub longest_away_s: f64,
 }
 
 impl Incidents {
-    /// Of a run.
+    /// The incidents of a run.
     pub fn of(summary: &Summary) -> Incidents {
         let outcomes = summary.outcomes.clone();
         let named = outcomes.values().fold(0_u64, |sum, of| sum.saturating_add(of.failed));
-        // Records of older versions have the errors alone.
+        // Records of older versions have only the errors.
         let failed =
             if outcomes.is_empty() { summary.errors.values().fold(0, |sum, of| of.saturating_add(sum)) } else { named };
         let asked = outcomes.values().any(|of| of.asked() > 0);
@@ -63,14 +63,16 @@ impl Incidents {
             .collect();
         let open = outcomes.iter().filter(|(name, of)| {
             let told = summary.transactions.get(*name).map_or(0.0, |of_type| of_type.response_ms.max / 1e3);
-            of.longest_open_s >= LONG_OPEN_S && of.longest_open_s > LONGER_THAN_TOLD * told
+            of.longest_open_s >= MIN_OPEN_S && of.longest_open_s > LONG_OPEN_FACTOR * told
         });
         let (open_at_end, longest_open_s) = open.fold((0_u64, 0.0_f64), |(count, longest), (_, of)| {
             (count.saturating_add(of.open_at_end), longest.max(of.longest_open_s))
         });
         let beyond = |of: &Outcomes| of.failed_share() > summary.allowed_errors;
         let unnamed = outcomes.is_empty() && failed > 0;
-        let nothing = !outcomes.is_empty() && !asked && !summary.interrupted && summary.interval_s > 0.0;
+        // An early end is a reason for nothing, unless sessions had to be given up.
+        let early = summary.interrupted && summary.connections.abandoned == 0;
+        let nothing = !outcomes.is_empty() && !asked && !early && summary.interval_s > 0.0;
         let (from, to) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
         let within = |(start, length): &(f64, f64)| ((start + length).min(to) - start.max(from)).max(0.0);
         let connections = &summary.connections;
@@ -89,7 +91,7 @@ impl Incidents {
             allowed: summary.allowed_errors,
             lost: connections.lost,
             lost_commits: connections.lookup.as_ref().map_or(0, |lookup| lookup.acknowledged.lost),
-            // The sum of no floats is -0.
+            // An empty sum of floats is -0.
             dead_s: outages().map(within).fold(0.0, |sum, length| sum + length),
             standstill_s: standstill(summary),
             interval_s: summary.interval_s,
@@ -98,7 +100,7 @@ impl Incidents {
         }
     }
 
-    /// Of this and of another run, together.
+    /// Merges the incidents of two runs.
     pub fn and(mut self, other: &Incidents) -> Incidents {
         for (name, of) in &other.outcomes {
             let sum = self.outcomes.entry(name.clone()).or_default();
@@ -131,31 +133,31 @@ impl Incidents {
         }
     }
 
-    /// All transactions that were asked for.
+    /// All requested transactions.
     pub fn asked(&self) -> u64 {
         self.outcomes.values().fold(0, |sum, of| sum.saturating_add(of.asked()))
     }
 }
 
-/// A wait for less than this at the end of the measurement interval is not worth a word, in seconds.
-const LONG_OPEN_S: f64 = 1.0;
-/// By so much a wait at the interval's end is longer than the longest response time, if response times hide it.
-const LONGER_THAN_TOLD: f64 = 2.0;
-/// A type is stuck if it was waited for during so much of the measurement interval. A short run may have none of a rare
-/// type completed by chance, and one under way at its end.
+/// Shorter waits at the end of the measurement interval are not reported, in seconds.
+const MIN_OPEN_S: f64 = 1.0;
+/// A wait at the interval's end is reported if it is longer than the longest response time by this factor.
+const LONG_OPEN_FACTOR: f64 = 2.0;
+/// A type is stuck if it was waited for during this share of the measurement interval. In a short run, no transaction
+/// of a rare type may complete by chance while one is in progress at its end.
 const STUCK_SHARE: f64 = 0.1;
-/// Standstills are told beside the figure if they come to so much of the measurement interval, ...
+/// Standstills are reported with the figure if they take this share of the measurement interval, ...
 const STANDSTILL_SHARE: f64 = 0.01;
-/// ... or one of them to so many seconds. What is shorter stands with the dips.
+/// ... or if one lasts this many seconds. Shorter ones are listed with the dips.
 const STANDSTILL_S: f64 = 5.0;
 
-/// Whether none of a type was completed within the interval although it was asked for: it failed, or was waited for.
+/// Whether no transaction of a type completed within the interval although it was requested: all failed, or waited.
 fn stuck(of: &Outcomes, interval_s: f64) -> bool {
-    let waited = of.longest_open_s >= LONG_OPEN_S.max(STUCK_SHARE * interval_s);
+    let waited = of.longest_open_s >= MIN_OPEN_S.max(STUCK_SHARE * interval_s);
     of.within_interval == Some(0) && (waited || of.failed > 0)
 }
 
-/// Seconds of the interval in which nothing was completed although there were connections, if that is much.
+/// Seconds of the interval in which nothing completed although there were connections, if they are worth reporting.
 fn standstill(summary: &Summary) -> f64 {
     let outages = &summary.connections.outages;
     let without_outages = |(start, length): &(f64, f64)| {
@@ -165,24 +167,26 @@ fn standstill(summary: &Summary) -> f64 {
     };
     let stretches = || summary.standstills.iter().map(without_outages);
     let (sum, longest) = (stretches().fold(0.0, |sum, length| sum + length), stretches().fold(0.0, f64::max));
-    if sum >= STANDSTILL_SHARE * summary.interval_s || longest >= STANDSTILL_S { sum } else { 0.0 }
+    // The last second of an interrupted interval is a part of one.
+    let told = sum >= STANDSTILL_SHARE * summary.interval_s || longest >= STANDSTILL_S;
+    if told { sum.min(summary.interval_s) } else { 0.0 }
 }
 
-/// No transaction may fail for good, whatever the command allows.
+/// No transaction may fail, whatever the command allows.
 pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
-    let rule = Rule::new(id, "transactions that failed for good, over the whole run", "none");
+    let rule = Rule::new(id, "transactions that failed after all retries, over the whole run", "none");
     let incidents = Incidents::of(summary);
     if incidents.outcomes.is_empty() && incidents.failed == 0 {
-        return rule.not_tested("the summary does not hold what became of the transactions");
+        return rule.not_tested("the summary does not have the outcomes of the transactions");
     }
     let by_type = incidents.outcomes.iter().filter(|(_, of)| of.failed > 0);
     let by_type: Vec<String> = by_type.map(|(name, of)| format!("{name}: {} of {}", of.failed, of.asked())).collect();
     let held = incidents.failed == 0 && !incidents.beyond_allowed;
     let value = if held { "none".to_owned() } else { incidents.failed.to_string() };
-    let idle = incidents.idle.iter().map(|name| format!("no {name} was completed"));
-    let within = incidents.idle_within.iter().map(|name| format!("no {name} was completed within the interval"));
+    let idle = incidents.idle.iter().map(|name| format!("no {name} completed"));
+    let within = incidents.idle_within.iter().map(|name| format!("no {name} completed within the interval"));
     let idle = idle.chain(within);
-    let nothing = (incidents.asked() == 0).then(|| "no transaction was completed".to_owned());
+    let nothing = (incidents.asked() == 0).then(|| "no transaction completed".to_owned());
     let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).collect();
-    noted(rule.is(held, value), notes.join(", "))
+    with_note(rule.is(held, value), notes.join(", "))
 }

@@ -1,15 +1,14 @@
-//! Is the number honest: rules of the standard, one by one, from a summary alone.
+//! The verdict: the rules of a workload's standard, clause by clause, from a summary alone.
 //!
-//! A run that leaves the standard runs all the same; its departures stand here. The [`price`] is reckoned, and not
-//! judged.
+//! A run may depart from the standard; its verdict lists how. The [`price`] is computed, not judged.
 //!
-//! - **States follow the limits of the standard strictly.** Many figures are of samples, and a short run may miss a
-//!   limit by chance: the note gives the standard error, and says if the deviation is within two of them. It is broken
-//!   nevertheless.
-//! - **One exception:** a limit may be for the mean of the distribution that times are drawn from, such as think times
-//!   (TPC-C clause 5.2.5.4). The mean of a run's draws falls below that of its distribution half of the time, so a mean
-//!   that is at most two standard errors too small is taken for met, and the note says so.
-//! - **Valid is only what was shown:** a rule that was not tested forbids `valid` as a broken one does.
+//! - **States follow the limits of the standard strictly.** Many figures are from samples, and a short run may miss a
+//!   limit by chance: the note gives the standard error, and says if the deviation is below two standard errors. The
+//!   rule is broken nevertheless.
+//! - **One exception:** a limit may apply to the mean of the distribution that times are drawn from, such as think
+//!   times (TPC-C clause 5.2.5.4). A run's mean falls below that of the distribution in half of all runs, so a mean
+//!   that is at most two standard errors too small counts as met, and the note says so.
+//! - **Only what was shown is valid:** a rule that was not tested prevents `valid` as a broken one does.
 
 pub(crate) mod acid;
 pub(crate) mod ahead;
@@ -25,23 +24,29 @@ pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
 use crate::measure::strangers::{CPU_UNKNOWN, LIMIT};
 use crate::result::acid::AcidProof;
-use crate::result::summary::{Clause, DatabaseCount, EffectCount, State, Summary, Verdict};
+use crate::result::summary::{Clause, DatabaseCount, EffectCount, HostSummary, State, Summary, Verdict};
 use crate::result::{Procedures, Recorded};
 use crate::workload::Workload;
 use crate::workload::debitcredit::DebitCredit;
+use crate::workload::known;
 use crate::workload::tpcc::Tpcc;
 
-/// The name of the rule about strangers.
-const QUIET: &str = "quiet";
-/// Why rules about terminals and the rate that they allow are not met. Other reasons are beside the rules.
-pub(crate) const UNPACED: &str = "no think time was asked for";
-const AT_A_RATE: &str = "transactions came at a rate of their own, and not from terminals";
-const OTHER_PACE: &str = "keying and think times other than the standard's were asked for";
-const SHORT: &str = "an interval shorter than the standard's was asked for";
-const SCALE_OF_ONE: &str = "a scale of one was asked for";
-const UNCHECKED: &str = "checks before and after the run were not asked for";
+/// The id of the rule about other processes on the machine.
+const QUIET_ID: &str = "quiet";
+/// Reasons why rules about terminals and their rate are not met. Other reasons are next to their rules.
+pub(crate) const UNPACED: &str = "no think time was requested";
+/// The same reason in records of earlier versions.
+const UNPACED_BEFORE: &str = "no think time was asked for";
+const OPEN_LOOP: &str = "transactions arrived at a fixed rate, not from terminals";
+const OTHER_PACE: &str = "keying and think times other than the standard's were requested";
+const SHORT: &str = "an interval shorter than the standard's was requested";
+const SCALE_OF_ONE: &str = "a scale of one was requested";
+const NO_CHECKPOINTS: &str = "no checkpoints were requested";
+const STAGES_REQUESTED: &str = "clients in stages were requested";
+const FAULTS_PLANNED: &str = "faults were planned";
+const CHECKS_NOT_REQUESTED: &str = "checks before and after the run were not requested";
 const SMALL_SAMPLE: &str = "the sample is too small to tell";
-const NOT_BY_A_RUN: &str = "no run can show it";
+const NEEDS_ACID_TESTS: &str = "a run cannot show it";
 
 /// The rules of a workload's standard.
 struct Standard {
@@ -51,15 +56,15 @@ struct Standard {
     rules: fn(&Summary) -> Vec<Clause>,
     /// The clause of a steady run.
     steady: &'static str,
-    /// The clause of commits that were acknowledged.
+    /// The clause on acknowledged commits.
     acknowledged: &'static str,
-    /// What only tests of their own show.
-    shown: &'static [acid::Shown],
-    /// What a plan must have for a valid run, as far as that is known before the run.
-    needs: Option<ahead::Needs>,
+    /// Rules that only ACID tests can show.
+    acid_rules: &'static [acid::AcidRule],
+    /// The requirements for a valid run that are known before the run.
+    requirements: Option<ahead::PlanRequirements>,
 }
 
-/// The standards that there are.
+/// All standards.
 static STANDARDS: [Standard; 2] = [
     Standard {
         workload: Tpcc::NAME,
@@ -67,8 +72,8 @@ static STANDARDS: [Standard; 2] = [
         rules: tpcc::rules,
         steady: tpcc::STEADY,
         acknowledged: "3.5.3",
-        shown: &tpcc::SHOWN,
-        needs: Some(tpcc::NEEDS),
+        acid_rules: &tpcc::ACID_RULES,
+        requirements: Some(tpcc::REQUIREMENTS),
     },
     Standard {
         workload: DebitCredit::NAME,
@@ -76,12 +81,12 @@ static STANDARDS: [Standard; 2] = [
         rules: debitcredit::rules,
         steady: "steady",
         acknowledged: "acknowledged",
-        shown: &[],
-        needs: None,
+        acid_rules: &[],
+        requirements: None,
     },
 ];
 
-/// Of a workload without rules: nothing shows its runs to be valid.
+/// A workload without rules: its runs are never valid.
 static NONE: Standard = Standard {
     workload: "",
     limits: &[],
@@ -91,24 +96,29 @@ static NONE: Standard = Standard {
     },
     steady: "steady",
     acknowledged: "acknowledged",
-    shown: &[],
-    needs: None,
+    acid_rules: &[],
+    requirements: None,
 };
 
 fn standard(workload: &str) -> &'static Standard {
     STANDARDS.iter().find(|standard| standard.workload == workload).unwrap_or(&NONE)
 }
 
-/// What the standard asks of each transaction type of a workload.
+/// Whether the reason of a clause is a run without think time, also in records of earlier versions.
+pub(crate) fn is_unpaced(reason: &str) -> bool {
+    [UNPACED, UNPACED_BEFORE].contains(&reason)
+}
+
+/// The limits of the standard for each transaction type of a workload.
 pub(crate) fn limits(workload: &str) -> &'static [Limits] {
     standard(workload).limits
 }
 
-/// Judges a run by all of its summary but the verdict.
+/// Judges a run from its summary.
 pub fn judge(summary: &Summary) -> Verdict {
     let standard = standard(&summary.workload);
     let mut clauses = (standard.rules)(summary);
-    clauses.extend(acid::rules(standard.shown, summary));
+    clauses.extend(acid::rules(standard.acid_rules, summary));
     clauses.extend(durability::acknowledged(standard.acknowledged, summary));
     clauses.extend(procedures(summary));
     clauses.extend(staged(summary, standard.steady));
@@ -117,27 +127,24 @@ pub fn judge(summary: &Summary) -> Verdict {
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses, own }
 }
 
-/// That stored procedures do what this program has in mind, by their source; nothing of a run that calls none.
+/// Whether the source of the stored procedures is this program's; `None` for a run that calls none.
 fn procedures(summary: &Summary) -> Option<Clause> {
-    let rule = Rule::new(
-        "procedures",
-        "the stored procedures are Graymark's, by their source in the database",
-        "to the letter",
-    );
+    let rule =
+        Rule::new("procedures", "the stored procedures are Graymark's, by their source in the database", "identical");
     let procedures = summary.procedures.as_ref()?;
-    let Recorded::Known(known) = procedures else { return Some(rule.stands(State::NotTested, procedures.name())) };
+    let Recorded::Known(known) = procedures else { return Some(rule.with_state(State::NotTested, procedures.name())) };
     match known {
         Procedures::Unused => None,
-        Procedures::Own => Some(rule.is(true, "to the letter")),
-        Procedures::Other(names) => Some(noted(rule.is(false, "others"), names.join(", "))),
+        Procedures::Own => Some(rule.is(true, "identical")),
+        Procedures::Other(names) => Some(with_note(rule.is(false, "others"), names.join(", "))),
         Procedures::Unread(names) => Some(rule.not_tested(format!("this user may not read {}", names.join(", ")))),
     }
 }
 
-/// That database and driver kept up with the rate of an open loop: rules of Graymark's own.
+/// Whether database and driver kept up with the rate of an open loop: Graymark's own rules.
 fn open_loop(summary: &Summary) -> Vec<Clause> {
     let Some(open_loop) = &summary.open_loop else { return Vec::new() };
-    let queue = Rule::new("open loop", "transactions that were due and that no session had taken", "<= 1 % of all");
+    let queue = Rule::new("open loop", "due transactions that no session had started", "<= 1 % of all");
     let lateness = Rule::new("open loop", "99th percentile of the driver's lateness", "<= 10 ms");
     vec![
         queue.is(open_loop.kept_up, format!("{} of {}", open_loop.unserved, open_loop.offered)),
@@ -145,10 +152,10 @@ fn open_loop(summary: &Summary) -> Vec<Clause> {
     ]
 }
 
-/// That nobody else took much of the machine: a rule of Graymark's own. Nothing of a record in which nobody looked.
+/// Whether other processes used much of the machine: Graymark's own rule. `None` if the record did not measure it.
 fn quiet(summary: &Summary) -> Option<Clause> {
     let strangers = summary.strangers.as_ref()?;
-    let rule = Rule::new(QUIET, "CPU and device time taken by others", format!("at most {LIMIT} % each"));
+    let rule = Rule::new(QUIET_ID, "CPU and device time used by other processes", format!("at most {LIMIT} % each"));
     let percent = |what: &str, share: Option<f64>| share.map(|share| format!("{what} {share:.1} %"));
     let shares = [
         percent("processes", strangers.cpu),
@@ -160,16 +167,19 @@ fn quiet(summary: &Summary) -> Option<Clause> {
     if beyond.is_empty() && strangers.cpu.is_none() {
         let notes = summary.counters.iter().flat_map(|counters| &counters.notes);
         let why = notes.into_iter().find(|note| note.starts_with(CPU_UNKNOWN)).cloned();
-        return Some(noted(rule.stands(State::NotTested, value), why.unwrap_or_else(|| "not counted".to_owned())));
+        return Some(with_note(
+            rule.with_state(State::NotTested, value),
+            why.unwrap_or_else(|| "not counted".to_owned()),
+        ));
     }
     let named = strangers.processes.iter().map(|process| format!("{} ({})", process.name, process.pid));
     let named = if beyond.is_empty() { String::new() } else { named.collect::<Vec<_>>().join(", ") };
-    Some(noted(rule.is(beyond.is_empty(), value), named))
+    Some(with_note(rule.is(beyond.is_empty(), value), named))
 }
 
-/// Whether nobody else took much of the machine; none where that is not known.
+/// Whether other processes left the machine alone; `None` if that is not known.
 pub fn was_quiet(summary: &Summary) -> Option<bool> {
-    let rule = summary.verdict.own.iter().find(|clause| clause.id == QUIET)?;
+    let rule = summary.verdict.own.iter().find(|clause| clause.id == QUIET_ID)?;
     match rule.state.known()? {
         State::Held => Some(true),
         State::Broken => Some(false),
@@ -177,30 +187,30 @@ pub fn was_quiet(summary: &Summary) -> Option<bool> {
     }
 }
 
-/// Of a run in stages: an interval whose load changes by plan is in no steady state.
+/// A run in stages: an interval whose load changes by plan is not in a steady state.
 fn staged(summary: &Summary, id: &'static str) -> Option<Clause> {
     let clients = || summary.stages.iter().map(|stage| stage.clients);
     let (fewest, most) = (clients().min()?, clients().max()?);
-    let rule = Rule::new(id, "clients all through the interval", "one number");
+    let rule = Rule::new(id, "number of clients during the interval", "constant");
     if fewest == most {
         return Some(rule.is(true, most.to_string()));
     }
     let clause = rule.is(false, format!("{fewest} to {most}"));
-    let clause = because(clause, "clients in stages were asked for");
-    Some(noted(
+    let clause = with_reason(clause, STAGES_REQUESTED);
+    Some(with_note(
         clause,
-        format!("{} stages: the figure is over all of them, and no rate of a steady state", summary.stages.len()),
+        format!("{} stages: the figure covers all of them and is not a steady-state rate", summary.stages.len()),
     ))
 }
 
-/// Of a run that was disturbed by plan: what it did meanwhile is no rate of a steady state.
+/// A run with planned faults: its throughput is not a steady-state rate.
 fn faults(summary: &Summary, id: &'static str) -> Option<Clause> {
     let planned = summary.faults.len();
     let rule = Rule::new(id, "faults planned in the interval", "none");
-    (planned > 0).then(|| because(rule.is(false, planned.to_string()), "faults were planned"))
+    (planned > 0).then(|| with_reason(rule.is(false, planned.to_string()), FAULTS_PLANNED))
 }
 
-/// A rule that a run is about to be held against.
+/// A rule, before it is applied to a run.
 struct Rule {
     id: &'static str,
     rule: String,
@@ -212,7 +222,7 @@ impl Rule {
         Rule { id, rule: rule.into(), limit: limit.into() }
     }
 
-    fn stands(self, state: State, value: impl Into<String>) -> Clause {
+    fn with_state(self, state: State, value: impl Into<String>) -> Clause {
         Clause {
             id: self.id.to_owned(),
             rule: self.rule,
@@ -226,12 +236,12 @@ impl Rule {
 
     /// Held or broken.
     fn is(self, held: bool, value: impl Into<String>) -> Clause {
-        self.stands(if held { State::Held } else { State::Broken }, value)
+        self.with_state(if held { State::Held } else { State::Broken }, value)
     }
 
-    /// The run cannot tell, for this reason.
+    /// The run cannot show it, for this reason.
     fn not_tested(self, why: impl Into<String>) -> Clause {
-        noted(self.stands(State::NotTested, "none"), why)
+        with_note(self.with_state(State::NotTested, "none"), why)
     }
 
     /// A figure of a sample that must lie within bounds.
@@ -239,62 +249,75 @@ impl Rule {
         let clause = self.is(allowed.contains(&figure), format!("{figure:.3}{unit}"));
         let beyond = (allowed.start() - figure).max(figure - allowed.end());
         let near = if clause.state == State::Broken && beyond <= 2.0 * error {
-            ": the deviation is within two of them, so that a longer run may well hold"
+            ": the deviation is below two standard errors, so a longer run may hold"
         } else {
             ""
         };
-        let clause = noted(clause, format!("standard error {error:.3}{unit}{near}"));
-        // A run has many samples: within two standard errors, chance would look like a fault in every few runs.
-        if beyond <= 3.0 * error { because(clause, SMALL_SAMPLE) } else { clause }
+        let clause = with_note(clause, format!("standard error {error:.3}{unit}{near}"));
+        // A run has many samples: a limit of two standard errors would report a fault by chance in every few runs.
+        if beyond <= 3.0 * error { with_reason(clause, SMALL_SAMPLE) } else { clause }
     }
 }
 
-fn noted(mut clause: Clause, note: impl Into<String>) -> Clause {
+fn with_note(mut clause: Clause, note: impl Into<String>) -> Clause {
     clause.note = note.into();
     clause
 }
 
-/// Why a rule is not met or shown although nothing went wrong. One that is held has no reason to tell.
-fn because(mut clause: Clause, why: impl Into<String>) -> Clause {
+/// Adds why a rule is not met or shown although nothing went wrong. A rule that held needs no reason.
+fn with_reason(mut clause: Clause, why: impl Into<String>) -> Clause {
     if clause.state != State::Held {
         clause.because = why.into();
     }
     clause
 }
 
-/// Why keying and think times are not those of the standard; none where they are.
+/// Why keying and think times are not those of the standard; `None` if they are.
 fn pace(summary: &Summary) -> Option<&'static str> {
     match summary.pace.as_str() {
         "standard" => None,
-        "none" if summary.open_loop.is_some() => Some(AT_A_RATE),
+        "none" if summary.open_loop.is_some() => Some(OPEN_LOOP),
         "none" => Some(UNPACED),
         _ => Some(OTHER_PACE),
     }
 }
 
 /// A rule that a run without the standard's keying and think times cannot meet.
-fn because_of_pace(clause: Clause, summary: &Summary) -> Clause {
+fn with_pace_reason(clause: Clause, summary: &Summary) -> Clause {
     match pace(summary) {
-        Some(why) => because(clause, why),
+        Some(why) => with_reason(clause, why),
         None => clause,
     }
 }
 
-/// Whether the consistency conditions held, but for those whose ids have rules of their own.
+/// Whether the consistency conditions held, except those whose ids have their own rules.
 fn consistency(rule: Rule, summary: &Summary, apart: &[&str]) -> Clause {
     let consistency = &summary.consistency;
     let failed = consistency.failed.iter().map(String::as_str).filter(|id| !apart.contains(id)).collect::<Vec<_>>();
     let value = format!("{} held, {} failed", consistency.held, failed.len());
     if !failed.is_empty() {
-        noted(rule.is(false, value), failed.join(", "))
+        with_note(rule.is(false, value), failed.join(", "))
     } else if consistency.before.is_empty() || consistency.after.is_empty() {
-        because(noted(rule.stands(State::NotTested, value), "run with --check both"), UNCHECKED)
+        with_reason(with_note(rule.with_state(State::NotTested, value), "run with --check both"), CHECKS_NOT_REQUESTED)
     } else {
         rule.is(true, value)
     }
 }
 
-/// Whether client and database count the same.
+/// Whether read-only transactions were to be sent to standbys, and none of them was served by another host than the
+/// one that took the writes. After a failover several hosts took writes, and nothing is said.
+pub(crate) fn no_standby_served(summary: &Summary) -> bool {
+    let reads = known::of(&summary.workload).read_only;
+    let served = |host: &HostSummary, is_read: bool| {
+        host.transactions.iter().any(|(name, count)| *count > 0 && reads.contains(&name.as_str()) == is_read)
+    };
+    let mut writers = summary.hosts.iter().filter(|host| served(host, false));
+    let (Some(writer), None) = (writers.next(), writers.next()) else { return false };
+    let elsewhere = summary.hosts.iter().any(|host| host.host != writer.host && served(host, true));
+    summary.read_only_on.is_some() && !elsewhere
+}
+
+/// Whether client and database have the same counts.
 fn count(rule: Rule, summary: &Summary) -> Clause {
     let database = &summary.database;
     let differing = database.effects.iter().filter(|(_, count)| !count.agrees()).map(|(name, _)| name.as_str());
@@ -304,13 +327,13 @@ fn count(rule: Rule, summary: &Summary) -> Clause {
         None => rule.not_tested(database.uncounted.clone()),
         Some(agrees) if differing.is_empty() => rule.is(agrees, if agrees { "equal" } else { "unequal" }),
         Some(_) => {
-            noted(rule.is(false, format!("{} differ", differing.join(", "))), disagreements(database).join("; "))
+            with_note(rule.is(false, format!("{} differ", differing.join(", "))), disagreements(database).join("; "))
         }
     }
 }
 
-/// What counts that do not agree come to, a sentence each. More than was asked for is another client's work; fewer than
-/// was told is lost.
+/// Descriptions of the counts that differ, a sentence each. A higher count than requested means another client; a lower
+/// count than acknowledged means lost transactions.
 pub(crate) fn disagreements(database: &DatabaseCount) -> Vec<String> {
     let counted = |count: fn(&EffectCount) -> u64, than: &str| {
         let of = database.effects.iter().map(|(name, effect)| (name, count(effect))).filter(|(_, count)| *count > 0);
@@ -319,10 +342,10 @@ pub(crate) fn disagreements(database: &DatabaseCount) -> Vec<String> {
     let (more, fewer) = (counted(EffectCount::unasked, "more"), counted(EffectCount::missing, "fewer"));
     let mut all = Vec::new();
     if !more.is_empty() {
-        all.push(format!("{more} than this run asked for: another client, or a trigger, worked on these tables"));
+        all.push(format!("{more} than this run requested: another client or a trigger changed these tables"));
     }
     if !fewer.is_empty() {
-        all.push(format!("{fewer} than the database said are committed: they are lost, or someone took them back"));
+        all.push(format!("{fewer} than the database acknowledged: they are lost, or another client removed them"));
     }
     all
 }
@@ -338,15 +361,15 @@ fn effect_name(effect: &str) -> &str {
     }
 }
 
-/// Puts what tests say into a verdict that is there already, beside what it has from others. Rules that they do not
-/// bear on stay as they are. Says of each of these tests that says nothing of the run, by its record, why.
+/// Adds the results of ACID tests to an existing verdict. Rules that they do not concern stay as they are. Returns, for
+/// each record of tests that does not apply to the run, why.
 pub(crate) fn add_tests(proofs: &[AcidProof], summary: &mut Summary) -> Vec<String> {
     let foreign = |proof: &AcidProof| acid::of_run(proof, summary).err().map(|why| format!("{}: {why}", proof.record));
     let foreign = proofs.iter().filter_map(foreign).collect();
     summary.acid = acid::choose(&acid::together(proofs, summary.acid.as_ref()), summary);
     let standard = standard(&summary.workload);
-    let mut fresh = acid::rules(standard.shown, summary);
-    if summary.verdict.clauses.iter().any(|clause| clause.id == durability::ID) && !standard.shown.is_empty() {
+    let mut fresh = acid::rules(standard.acid_rules, summary);
+    if summary.verdict.clauses.iter().any(|clause| clause.id == durability::ID) && !standard.acid_rules.is_empty() {
         fresh.push(durability::rule(durability::ID, summary));
     }
     let clauses = &mut summary.verdict.clauses;
@@ -366,7 +389,7 @@ mod tests {
     use crate::measure::strangers::Strangers;
 
     #[test]
-    fn strangers_are_judged_by_a_rule_of_their_own_that_makes_no_run_invalid() {
+    fn other_processes_have_their_own_rule_that_makes_no_run_invalid() {
         let mut summary = crate::study::tests::kept();
         assert!(judge(&summary).own.is_empty());
         let before = judge(&summary);

@@ -1,39 +1,39 @@
-//! What the result costs: the price of a system, and of each unit of its metric.
+//! The price of a system, and of each unit of the result's metric.
 //!
-//! Rounding is that of TPC-C's clause 7.3.2: the total up to the whole currency unit, the price of a unit of the metric
-//! up to three significant digits. The metric's figure is the one that is reported: cut, not rounded (clause 5.4.4).
-//! All of it is reckoned in whole numbers, so that no figure hangs on how a computer stores fractions.
+//! Rounding follows TPC-C clause 7.3.2: the total is rounded up to a whole currency unit, the price for a unit of the
+//! metric up to three significant digits. The metric's figure is the reported one: truncated, not rounded (clause
+//! 5.4.4). All computation is in integers, so no figure depends on how a computer stores fractions.
 
 use serde::Deserialize;
 
 use crate::result::summary::{PriceSummary, Summary};
 
-/// Years of upkeep that are priced when the file does not say (clause 7.1).
+/// Years of maintenance in the price if the file does not say (clause 7.1).
 const YEARS: u32 = 3;
-const MOST_YEARS: u32 = 20;
-const MOST_OF_A_PART: u32 = 1_000_000;
-const MOST_PARTS: usize = 10_000;
+const MAX_YEARS: u32 = 20;
+const MAX_QUANTITY: u32 = 1_000_000;
+const MAX_PARTS: usize = 10_000;
 /// Of one part.
-const MOST_CPUS: u32 = 100_000;
+const MAX_CPUS: u32 = 100_000;
 /// Of one part, in GiB.
-const MOST_MEMORY: f64 = 1e9;
-/// Systems that are looked at.
-const MOST_VARIANTS: u64 = 100_000;
-/// The dearest part, in currency units: far below what a number of a TOML file can tell to the cent.
-const DEAREST: f64 = 1e12;
-/// The dearest system, in cents.
-const DEAREST_SYSTEM: u128 = 100_000_000_000_000_000;
+const MAX_MEMORY_GIB: f64 = 1e9;
+/// Most combinations of parts that are examined.
+const MAX_VARIANTS: u64 = 100_000;
+/// The most expensive part, in currency units: a TOML number this large still has exact cents.
+const MAX_PART_PRICE: f64 = 1e12;
+/// The most expensive system, in cents.
+const MAX_SYSTEM_CENTS: u128 = 100_000_000_000_000_000;
 
-/// A price file: what a system is made of.
+/// A price file: the parts of a system.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceList {
     /// `USD`, `EUR`, `$`.
     pub currency: String,
-    /// Years whose upkeep is in the price.
+    /// Years whose maintenance is in the price.
     #[serde(default = "years")]
     pub years: u32,
-    /// What has to be bought.
+    /// The parts to be bought.
     pub parts: Vec<PricedPart>,
 }
 
@@ -41,37 +41,37 @@ pub struct PriceList {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PricedPart {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// Of one.
+    /// Price of one.
     pub price: f64,
-    /// How many.
+    /// Number of pieces.
     #[serde(default = "one")]
     pub quantity: u32,
-    /// MaintenanceOutcome of one for a year.
+    /// Maintenance of one for a year.
     #[serde(default)]
     pub yearly: f64,
-    /// CPUs that one brings; for `graymark predict cheapest`.
+    /// CPUs in one; for `graymark predict cheapest`.
     #[serde(default)]
     pub cpus: u32,
-    /// Memory that one brings, in GiB; for `graymark predict cheapest`.
+    /// Memory in one, in GiB; for `graymark predict cheapest`.
     #[serde(default)]
     pub memory_gib: f64,
-    /// How many there may be instead of `quantity`, at most; for `graymark predict cheapest`.
+    /// The largest quantity that may be bought instead of `quantity`; for `graymark predict cheapest`.
     #[serde(default)]
     pub most: Option<u32>,
 }
 
-/// A system that can be made of the parts of a price file.
+/// A system that can be built from the parts of a price file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// How many of each part, of which there can be more or fewer: `4 x CPU, 2 x 16 GiB`.
+    /// The number of each part whose quantity varies: `4 x CPU, 2 x 16 GiB`.
     pub parts: String,
-    /// CPUs of all of them.
+    /// CPUs in total.
     pub cpus: u32,
-    /// Memory of all of them in GiB.
+    /// Memory in total, in GiB.
     pub memory_gib: f64,
-    /// Price with upkeep in whole currency units, rounded up.
+    /// Price with maintenance in whole currency units, rounded up.
     pub price: u64,
 }
 
@@ -84,7 +84,7 @@ fn one() -> u32 {
 }
 
 impl PriceList {
-    /// Reads the text of a price file.
+    /// Parses a price file.
     ///
     /// # Errors
     /// What is wrong with it, in one line.
@@ -97,11 +97,11 @@ impl PriceList {
         if list.currency.is_empty() || list.currency.chars().count() > 8 || list.currency.contains(sign) {
             return Err("currency: give a short name such as USD".to_owned());
         }
-        if !(1..=MOST_YEARS).contains(&list.years) {
-            return Err(format!("years: give a number from 1 to {MOST_YEARS}"));
+        if !(1..=MAX_YEARS).contains(&list.years) {
+            return Err(format!("years: give a number from 1 to {MAX_YEARS}"));
         }
-        if list.parts.is_empty() || list.parts.len() > MOST_PARTS {
-            return Err(format!("parts: give 1 to {MOST_PARTS} [[parts]], each with name and price"));
+        if list.parts.is_empty() || list.parts.len() > MAX_PARTS {
+            return Err(format!("parts: give 1 to {MAX_PARTS} [[parts]], each with name and price"));
         }
         for (part, number) in list.parts.iter().zip(1..) {
             let of = format!("part {number} ({:?})", part.name);
@@ -110,50 +110,51 @@ impl PriceList {
             }
             for (what, money) in [("price", part.price), ("yearly", part.yearly)] {
                 cents(money).ok_or_else(|| {
-                    format!("{of}: {what}: give an amount from 0 to {DEAREST} with at most two decimals")
+                    format!("{of}: {what}: give an amount from 0 to {MAX_PART_PRICE} with at most two decimals")
                 })?;
             }
             let least = u32::from(part.most.is_none());
-            if !(least..=MOST_OF_A_PART).contains(&part.quantity) {
-                return Err(format!("{of}: quantity: give a number from {least} to {MOST_OF_A_PART}"));
+            if !(least..=MAX_QUANTITY).contains(&part.quantity) {
+                return Err(format!("{of}: quantity: give a number from {least} to {MAX_QUANTITY}"));
             }
-            if part.most.is_some_and(|most| most < part.quantity || most > MOST_OF_A_PART) {
-                return Err(format!("{of}: most: give a number from its quantity to {MOST_OF_A_PART}"));
+            if part.most.is_some_and(|most| most < part.quantity || most > MAX_QUANTITY) {
+                return Err(format!("{of}: most: give a number from its quantity to {MAX_QUANTITY}"));
             }
-            if part.cpus > MOST_CPUS || !(0.0..=MOST_MEMORY).contains(&part.memory_gib) {
-                return Err(format!("{of}: give at most {MOST_CPUS} cpus, and a memory_gib from 0 to {MOST_MEMORY}"));
+            if part.cpus > MAX_CPUS || !(0.0..=MAX_MEMORY_GIB).contains(&part.memory_gib) {
+                return Err(format!("{of}: give at most {MAX_CPUS} cpus, and a memory_gib from 0 to {MAX_MEMORY_GIB}"));
             }
         }
         match list.cents() {
-            0 => Err("parts: all of it costs nothing: give the parts their prices".to_owned()),
-            cents if cents > DEAREST_SYSTEM => {
-                Err("parts: all of it costs more than there is: see prices and quantities".to_owned())
+            0 => Err("parts: the total is 0: give the parts prices".to_owned()),
+            cents if cents > MAX_SYSTEM_CENTS => {
+                Err("parts: the total is too large: check prices and quantities".to_owned())
             }
             _ => Ok(list),
         }
     }
 
-    /// The price of one part with its upkeep.
+    /// The price of one part with its maintenance.
     fn each(&self, part: &PricedPart) -> u128 {
         cents(part.price).unwrap_or(0) + u128::from(self.years) * cents(part.yearly).unwrap_or(0)
     }
 
-    /// The price of all parts with their upkeep.
+    /// The price of all parts with their maintenance.
     fn cents(&self) -> u128 {
         self.parts.iter().map(|part| u128::from(part.quantity) * self.each(part)).sum()
     }
 
-    /// All systems that can be made of the parts: of each with `most`, any number from its quantity up to that.
+    /// All systems that can be built from the parts: of each part with `most`, every number from its quantity up to
+    /// that.
     ///
     /// # Errors
-    /// If there are too many of them, or none has both CPUs and memory.
+    /// If there are too many, or none has both CPUs and memory.
     pub fn variants(&self) -> Result<Vec<Variant>, String> {
         let choices = |part: &PricedPart| part.quantity..=part.most.unwrap_or(part.quantity);
         let number = self.parts.iter().try_fold(1_u64, |number, part| {
             number.checked_mul(1 + u64::from(part.most.map_or(0, |most| most.saturating_sub(part.quantity))))
         });
-        if number.is_none_or(|number| number > MOST_VARIANTS) {
-            return Err(format!("it makes more than {MOST_VARIANTS} systems: give parts a smaller `most`"));
+        if number.is_none_or(|number| number > MAX_VARIANTS) {
+            return Err(format!("it makes more than {MAX_VARIANTS} systems: give parts a smaller `most`"));
         }
         let mut made = vec![(Vec::new(), 0_u64, 0.0, 0_u128)];
         for part in &self.parts {
@@ -171,8 +172,9 @@ impl PriceList {
             }
             made = with;
         }
-        let variants =
-            made.into_iter().filter(|(_, cpus, memory, cents)| *cpus > 0 && *memory > 0.0 && *cents <= DEAREST_SYSTEM);
+        let variants = made
+            .into_iter()
+            .filter(|(_, cpus, memory, cents)| *cpus > 0 && *memory > 0.0 && *cents <= MAX_SYSTEM_CENTS);
         let variants = variants.filter_map(|(names, cpus, memory_gib, cents)| {
             let price = u64::try_from(cents.div_ceil(100)).ok()?;
             Some(Variant { parts: names.join(", "), cpus: u32::try_from(cpus).ok()?, memory_gib, price })
@@ -188,7 +190,7 @@ impl PriceList {
         Ok(variants)
     }
 
-    /// The price of a run's result.
+    /// The price of the result of a run.
     pub fn of(&self, summary: &Summary) -> PriceSummary {
         let total = self.cents().div_ceil(100);
         let measured = summary.interval_s > 0.0;
@@ -204,23 +206,24 @@ impl PriceList {
     }
 }
 
-/// An amount in cents; none unless it is one, to the cent.
+/// An amount in cents; `None` unless it is a whole number of cents.
 fn cents(amount: f64) -> Option<u128> {
     let cents = (amount * 100.0).round();
-    // A fraction that is not of cents is not what the cents make.
-    ((0.0..=DEAREST).contains(&amount) && cents / 100.0 == amount).then_some(cents as u128)
+    // A fraction of a cent does not survive the conversion to cents and back.
+    ((0.0..=MAX_PART_PRICE).contains(&amount) && cents / 100.0 == amount).then_some(cents as u128)
 }
 
-/// Up to three significant digits of `total` over the figure as it is reported; none if that is nothing.
+/// `total` over the reported figure, rounded up to three significant digits; `None` if the figure is 0.
 fn per_unit(total: u128, figure: f64) -> Option<f64> {
     /// Reported figures have at most two decimals.
-    const PARTS: u128 = 100;
+    const PARTS_PER_UNIT: u128 = 100;
     if total == 0 || !(0.01..1e15).contains(&figure) {
         return None;
     }
-    let reported = if figure < 10.0 { (figure * PARTS as f64) as u128 } else { figure as u128 * PARTS };
-    // The digits are the quotient's after as many shifts as leave three of them.
-    let (mut over, mut under, mut decimals) = (total * PARTS, reported, 0_i32);
+    let reported =
+        if figure < 10.0 { (figure * PARTS_PER_UNIT as f64) as u128 } else { figure as u128 * PARTS_PER_UNIT };
+    // The digits are those of the quotient after as many shifts as leave three of them.
+    let (mut over, mut under, mut decimals) = (total * PARTS_PER_UNIT, reported, 0_i32);
     while over < 100 * under {
         over *= 10;
         decimals += 1;
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn the_example_of_the_standard() {
         assert_eq!(per_unit(5_734_418, 105.0), Some(54_700.0));
-        // Always up, and never by the way a fraction is stored.
+        // Always rounded up, and never because of how a fraction is stored.
         let cases: [(u128, f64, f64); 9] = [
             (1, 1.0, 1.0),
             (100, 100.9, 1.0),
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_and_their_upkeep_add_up_to_the_cent() {
+    fn parts_and_their_maintenance_add_up_to_the_cent() {
         let text = "currency = \"USD\"\n[[parts]]\nname = \"a\"\nprice = 0.1\nquantity = 3\n[[parts]]\nname = \
             \"b\"\nprice = 19.99\nyearly = 5\n";
         let read = list(text).unwrap();
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn systems_are_made_of_parts() {
+    fn systems_are_combinations_of_parts() {
         let text = "currency = \"USD\"\nyears = 1\n[[parts]]\nname = \"box\"\nprice = 100.5\n[[parts]]\nname = \
             \"CPU\"\nprice = 50\ncpus = 4\nmost = 2\n\
                     [[parts]]\nname = \"DIMM\"\nprice = 10\nyearly = 1\nquantity = 0\nmost = 2\nmemory_gib = 16\n";
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_makes_no_sense_is_told() {
+    fn errors_in_a_price_file_are_reported() {
         let part = |line: &str| format!("currency = \"USD\"\n[[parts]]\nname = \"a\"\n{line}\n");
         for (text, word) in [
             (part("price = -1"), "price"),
@@ -319,8 +322,8 @@ mod tests {
             (part("price = 1\nquantity = 1.5"), "line 5"),
             (part("price = 1\ncolour = \"red\""), "colour"),
             (part("cost = 1"), "cost"),
-            (part("price = 0"), "nothing"),
-            (part("price = 1e12\nquantity = 1000000"), "more than"),
+            (part("price = 0"), "the total is 0"),
+            (part("price = 1e12\nquantity = 1000000"), "too large"),
             (part("price = 1\nquantity = 0\nmost = 1000001"), "most"),
             (part("price = 1\nquantity = 3\nmost = 2"), "most"),
             (part("price = 1\nmemory_gib = nan"), "memory_gib"),

@@ -1,25 +1,24 @@
-//! Counters of database, operating system and client through a run, and what follows from their growth.
+//! Counters of database, operating system and client during a run, and what is computed from their growth.
 
-/// Something that is counted from a beginning of its own: of the process, the server, the machine. Only its growth has
-/// a meaning.
+/// A cumulative counter of the process, the server or the machine. Only its growth has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
     /// CPU seconds of this process.
     ClientCpu,
     /// CPU seconds of the server's processes.
     ServerCpu,
-    /// CPU seconds that the machine had, idle ones included: its CPUs times the time.
+    /// CPU seconds available on the machine, idle ones included: its CPUs times the time.
     MachineCpu,
-    /// Of these, seconds in which a CPU worked.
+    /// Of these, busy seconds.
     MachineBusy,
-    /// Of these, idle seconds in which something waited for a disk.
+    /// Of these, idle seconds in which a process waited for a disk.
     MachineIowait,
-    /// Of these, seconds in which the hypervisor gave the CPU to others.
+    /// Of these, seconds that the hypervisor gave to other machines.
     MachineSteal,
-    /// Transactions committed, by the database's own count. Whether it counts those that only read is the database's
-    /// way.
+    /// Transactions committed, as counted by the database. Whether read-only transactions are included depends on the
+    /// database.
     Commits,
-    /// Blocks that the database read from outside of its own cache; they may come from the system's.
+    /// Blocks that the database read from outside its own cache; they may come from the system's page cache.
     BlockReads,
     /// Bytes of these blocks.
     BlockReadBytes,
@@ -27,24 +26,24 @@ pub enum Counter {
     BlockWrites,
     /// Bytes of these blocks.
     BlockWriteBytes,
-    /// Times that the database wrote its log.
+    /// Log writes of the database.
     LogWrites,
-    /// Times that the database waited until its log was on disk.
+    /// Log flushes that the database waited for.
     LogFlushes,
     /// Bytes of log.
     LogBytes,
-    /// Checkpoints, counted when they begin or when they end, as the database does.
+    /// Checkpoints, counted at their start or their end, depending on the database.
     Checkpoints,
     /// Blocks that checkpoints wrote.
     CheckpointBlocks,
-    /// Calls by which the server's processes read, files and pipes alike.
+    /// Read system calls of the server's processes, on files and pipes alike.
     ServerReadCalls,
-    /// Calls by which the server's processes wrote, files and pipes alike.
+    /// Write system calls of the server's processes, on files and pipes alike.
     ServerWriteCalls,
-    /// Bytes that the server's processes caused to be read from storage.
+    /// Bytes that the server's processes read from storage.
     ServerReadBytes,
-    /// Bytes that the server's processes handed to the system for writing, pipes included. What the kernel says they
-    /// wrote to storage is of no use: it counts all of a large folio when a few bytes of it change.
+    /// Bytes that the server's processes passed to write calls, pipes included. The kernel's count of bytes written to
+    /// storage is unusable: it counts a whole large folio when a few bytes of it change.
     ServerWrittenBytes,
     /// Reads that the block device below the database completed.
     DeviceReads,
@@ -54,69 +53,69 @@ pub enum Counter {
     DeviceWrites,
     /// Bytes of these.
     DeviceWrittenBytes,
-    /// CPU seconds of this process in user mode; the others of [`Counter::ClientCpu`] are the kernel's.
+    /// CPU seconds of this process in user mode; the rest of [`Counter::ClientCpu`] is kernel time.
     ClientUser,
     /// CPU seconds of the server's processes in user mode, likewise.
     ServerUser,
-    /// Seconds in which a CPU worked in user mode; the others of [`Counter::MachineBusy`] are the kernel's.
+    /// Seconds in which a CPU ran in user mode; the rest of [`Counter::MachineBusy`] is kernel time.
     MachineUser,
-    /// Seconds in which a CPU answered interrupts, for whomever.
+    /// Seconds in which a CPU handled interrupts, of any origin.
     MachineInterrupts,
-    /// CPU seconds of the kernel's own threads, such as those that write pages back, for whomever.
+    /// CPU seconds of kernel threads, such as those that write back pages, of any origin.
     KernelThreads,
     /// CPU seconds of client and server together; known only where all of the server's processes are.
     OursCpu,
-    /// Bytes that client and server caused to be read from storage, likewise.
+    /// Bytes that client and server read from storage, likewise.
     OursReadBytes,
-    /// Seconds that completed reads of the device took, one by one.
+    /// The sum of the durations of completed reads of the device, in seconds.
     DeviceReadTime,
-    /// Seconds that completed writes took, likewise.
+    /// The sum of the durations of completed writes, in seconds.
     DeviceWriteTime,
     /// Flushes of the cache of the disks behind the device.
     DeviceFlushes,
-    /// Seconds that these took, one by one.
+    /// The sum of their durations, in seconds.
     DeviceFlushTime,
-    /// Seconds in which the device had any request.
+    /// Seconds in which the device had at least one request.
     DeviceBusy,
-    /// Seconds that requests spent at the device, one by one: over the time, the mean length of its queue.
+    /// The sum of the times that requests spent at the device, in seconds: divided by time, the mean queue length.
     DeviceQueued,
-    /// CPU seconds of the processes or threads at the server that work for the run's sessions.
+    /// CPU seconds of the server's processes or threads that serve the run's sessions.
     SessionsCpu,
-    /// Seconds that these could have worked, and waited for a CPU.
+    /// Seconds in which these were runnable and waited for a CPU.
     SessionsCpuWait,
-    /// CPU seconds of the driver's threads, which in process are the database, too.
+    /// CPU seconds of the driver's threads, which include an embedded database.
     DriverCpu,
-    /// Seconds that these could have worked, and waited for a CPU.
+    /// Seconds in which these were runnable and waited for a CPU.
     DriverCpuWait,
-    /// Seconds, of all sessions together, in which the server was seen at work for them, or waiting for a CPU.
+    /// Session seconds, from samples, in which the server ran for a session or waited for a CPU.
     SeenRunning,
-    /// Likewise: in which they were seen to write or flush the log.
+    /// Likewise, writing or flushing the log.
     SeenLog,
-    /// Likewise: in which they were seen to wait for a row.
+    /// Likewise, waiting for a row lock.
     SeenRowLock,
-    /// Likewise: in which they were seen to wait for any other lock.
+    /// Likewise, waiting for any other lock.
     SeenOtherLock,
-    /// Likewise: in which they were seen to read pages.
+    /// Likewise, reading pages.
     SeenPageRead,
-    /// Likewise: in which they were seen to wait for something else.
+    /// Likewise, waiting for something else.
     SeenOther,
-    /// Likewise: in which the server was seen to wait for the client.
+    /// Likewise, waiting for the client.
     SeenClient,
-    /// Likewise: in which nobody knows what they were at.
+    /// Likewise, in an unknown state.
     SeenUnknown,
-    /// Seconds, of all terminals together, in which their users keyed in; with a pace only, as the next two.
+    /// Terminal seconds of keying; in paced runs only, as the next two.
     TerminalsKeying,
-    /// Likewise: in which they thought.
+    /// Likewise, of thinking.
     TerminalsThinking,
-    /// Likewise: in which they waited for a response.
+    /// Likewise, of waiting for a response.
     TerminalsWaiting,
-    /// Seconds, of all requests together, in which no session had taken them; with a pace or a rate only.
+    /// Seconds that requests waited for a session, summed; with a pace or a rate only.
     RequestsQueued,
-    /// Seconds, of all sessions together, in which a transaction was under way.
+    /// Session seconds with a transaction in progress.
     SessionsInTransaction,
-    /// Likewise: in which they had no connection.
+    /// Likewise, without a connection.
     SessionsReconnecting,
-    /// Likewise: in which they had a connection and nothing to do.
+    /// Likewise, connected and idle.
     SessionsIdle,
 }
 
@@ -181,7 +180,7 @@ impl Counter {
         Counter::SessionsIdle,
     ];
 
-    /// As it is written in records, summaries and SQL.
+    /// The name in records, summaries and SQL.
     pub fn name(self) -> &'static str {
         match self {
             Counter::ClientCpu => "client_cpu_s",
@@ -249,7 +248,7 @@ impl Counter {
     }
 }
 
-/// Values of counters; what is not known has none.
+/// Values of counters; unknown counters have none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counters([Option<f64>; Counter::ALL.len()]);
 
@@ -265,12 +264,12 @@ impl Counters {
         self.0[counter as usize]
     }
 
-    /// Sets the value of a counter. What is no finite number counts as not known.
+    /// Sets the value of a counter. A value that is not finite counts as unknown.
     pub fn set(&mut self, counter: Counter, value: impl Into<Option<f64>>) {
         self.0[counter as usize] = value.into().filter(|value| value.is_finite());
     }
 
-    /// Takes over what another one knows.
+    /// Takes over all values known to `other`.
     pub fn merge(&mut self, other: &Counters) {
         for counter in Counter::ALL {
             if let Some(value) = other.get(counter) {
@@ -280,7 +279,7 @@ impl Counters {
     }
 }
 
-/// Counters as they stood at one moment of a run.
+/// Counters at one moment of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// When, in seconds since the run's start.
@@ -289,47 +288,47 @@ pub struct Sample {
     pub counters: Counters,
 }
 
-/// What counters grew by from one sample to the next.
+/// The growth of counters from one sample to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
     /// When it began, in seconds since the run's start.
     pub from: f64,
     /// When it ended.
     pub to: f64,
-    /// The growth of each counter that was known at both times and did not start anew between them.
+    /// The growth of each counter that is known at both times and was not reset between them.
     pub grown: Counters,
 }
 
 impl Growth {
-    /// What counters grew by from one sample to the next; none if they are of the same moment.
+    /// The growth from one sample to the next; `None` if they are of the same moment.
     pub fn between(earlier: &Sample, later: &Sample) -> Option<Growth> {
         let mut grown = Counters::default();
         for counter in Counter::ALL {
             let growth =
                 later.counters.get(counter).zip(earlier.counters.get(counter)).map(|(later, earlier)| later - earlier);
-            // A counter that shrank was set back, as by a server that came up again: nobody knows by how much it grew.
+            // A counter that shrank was reset, for example by a restart of the server: its growth is unknown.
             grown.set(counter, growth.filter(|growth| *growth >= 0.0));
         }
         (later.at > earlier.at).then_some(Growth { from: earlier.at, to: later.at, grown })
     }
 }
 
-/// What counters grew by between samples, in order. A sample without a counter leaves a gap on both of its sides.
+/// The growth of counters between samples, in order. A sample without a counter leaves a gap on both sides.
 pub fn growths(samples: &[Sample]) -> Vec<Growth> {
     samples.windows(2).filter_map(|pair| Growth::between(&pair[0], &pair[1])).collect()
 }
 
-/// Seconds without a sign of a checkpoint that still belong to it: one that takes its time writes in bursts.
+/// Seconds without checkpoint activity that still belong to a checkpoint: a spread checkpoint writes in bursts.
 const CHECKPOINT_PAUSE_S: f64 = 2.5;
 
-/// Times in which checkpoints began or wrote: start and length.
+/// Times in which checkpoints began or wrote: start and length in seconds.
 pub fn checkpoints(growths: &[Growth]) -> Vec<(f64, f64)> {
     let mut found = Vec::new();
     growths.iter().for_each(|growth| note_checkpoint(&mut found, growth));
     found
 }
 
-/// Adds a growth to the times that were found in those before it.
+/// Adds a growth to the checkpoints found in those before it.
 pub fn note_checkpoint(found: &mut Vec<(f64, f64)>, growth: &Growth) {
     let at_work = [Counter::Checkpoints, Counter::CheckpointBlocks]
         .iter()

@@ -1,4 +1,4 @@
-//! What the counters of a measurement interval come to, and what follows from them.
+//! The counters of a measurement interval, and figures computed from them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::counters::Counter;
 use super::pages::PagesSummary;
 use super::sums::{Sum, Sums};
 
-/// What a counter grew by in the measurement interval.
+/// The growth of a counter in the measurement interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Grown {
@@ -20,17 +20,17 @@ pub struct Grown {
     pub per_second: f64,
 }
 
-/// Counters of the measurement interval and what follows from them. What is not known is left out.
+/// Counters of the measurement interval and figures computed from them. Unknown ones are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CountersSummary {
     /// By the names of [`Counter`].
     pub grown: BTreeMap<String, Grown>,
-    /// Completed transactions for each time that the log was flushed: above 1, commits share flushes (group commit).
+    /// Completed transactions per log flush: above 1, commits share flushes (group commit).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transactions_per_log_flush: Option<f64>,
-    /// Bytes of log for each completed transaction.
+    /// Bytes of log per completed transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_bytes_per_transaction: Option<f64>,
     /// CPUs of the machine.
@@ -42,16 +42,16 @@ pub struct CountersSummary {
     /// Percent of the machine's CPU time that the server's processes used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_percent: Option<f64>,
-    /// Percent of the machine's CPU time in which its CPUs worked.
+    /// Percent of the machine's CPU time in which its CPUs were busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_busy_percent: Option<f64>,
-    /// Percent of the machine's CPU time that was idle while something waited for a disk.
+    /// Percent of the machine's CPU time that was idle while a process waited for a disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_iowait_percent: Option<f64>,
-    /// Percent of the machine's CPU time that the hypervisor gave to others.
+    /// Percent of the machine's CPU time that the hypervisor gave to other machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_steal_percent: Option<f64>,
-    /// Of the client's percent, the part in user mode; the rest is the kernel's work for it.
+    /// Of the client's percent, the part in user mode; the rest is kernel time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_user_percent: Option<f64>,
     /// Of the server's percent, likewise.
@@ -63,23 +63,23 @@ pub struct CountersSummary {
     /// Times, queue and utilisation of the block devices below the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceSummary>,
-    /// Percent of the bytes that the database did not find in its own buffers which the operating system's page cache
-    /// had: those that its processes did not read from storage. Reading ahead, and reading other files, make it too
+    /// Of the bytes that the database did not find in its own buffers, the percentage that the operating system's page
+    /// cache had: those that its processes did not read from storage. Read-ahead and reads of other files make it too
     /// small.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_cache_percent: Option<f64>,
-    /// Page reads and hit rates; none where the database does not count them, or the interval had no end.
+    /// Page reads and hit rates; `None` if the database does not count them, or the interval did not end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<PagesSummary>,
-    /// Checkpoints seen at work in the database's counters through the whole run: start in seconds since the run's
-    /// start, and length.
+    /// Checkpoints during the whole run, as seen in the database's counters: start in seconds since the run's start,
+    /// and length.
     pub checkpoints: Vec<(f64, f64)>,
-    /// What could not be counted, and why.
+    /// Counters that are missing, and why.
     pub notes: Vec<String>,
 }
 
 impl CountersSummary {
-    /// Of what counters grew by in the interval; `checkpoints` were seen at work in them through the whole run.
+    /// Computed from the growth in the interval; `checkpoints` are those of the whole run.
     pub fn of(sums: &Sums, checkpoints: Vec<(f64, f64)>, notes: Vec<String>) -> CountersSummary {
         let transactions = |sum: &Sum| sum.transactions;
         let per = |over: &dyn Fn(&Sum) -> Option<f64>, under: &dyn Fn(&Sum) -> Option<f64>| {
@@ -123,7 +123,7 @@ impl CountersSummary {
         }
     }
 
-    /// What a counter grew by, if it is known.
+    /// The growth of a counter, if known.
     pub fn grown(&self, counter: Counter) -> Option<&Grown> {
         self.grown.get(counter.name())
     }
@@ -135,25 +135,25 @@ fn grown(sums: &Sums, counter: Counter) -> Option<Grown> {
     (seconds > 0.0).then(|| Grown { total, seconds, per_second: total / seconds })
 }
 
-/// What the devices did in the measurement interval, from the growth of their counters. What is not known, or did not
-/// happen, is left out.
+/// Activity of the devices in the measurement interval, from the growth of their counters. What is unknown or did not
+/// happen is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DeviceSummary {
-    /// Mean time of a read, waiting in the queue included, in milliseconds.
+    /// Mean duration of a read, queueing included, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ms: Option<f64>,
-    /// Mean time of a write, likewise.
+    /// Mean duration of a write, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_ms: Option<f64>,
-    /// Mean time of a flush of the disks' own caches, likewise.
+    /// Mean duration of a flush of the disks' own caches, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_ms: Option<f64>,
-    /// Mean number of requests that waited or were worked on.
+    /// Mean number of requests queued or in service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<f64>,
-    /// Percent of the time in which there was any request; of several disks counted one by one, their sum.
+    /// Percent of the time with at least one request; for several disks, the sum of theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_percent: Option<f64>,
 }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_what_is_known_of_the_interval_and_no_more() {
-        // One second of ramp-up, four of the interval; the log is not known in one of them.
+        // One second of ramp-up, four of the interval; the log counter is missing in one of them.
         let at = |second: f64, flushes: Option<f64>| {
             let mut sample = sample(
                 second + 0.003,

@@ -1,4 +1,4 @@
-//! The block devices below the database: what they are, and the work that the kernel counts for them.
+//! The block devices below the database: their descriptions, and the kernel's counters of them.
 
 use std::path::Path;
 
@@ -8,60 +8,57 @@ use super::counters::Counters;
 #[cfg(target_os = "linux")]
 use super::counters::{Counter, Counter::*};
 
-/// A disk, as the operating system shows it.
+/// A disk as described by the operating system.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Disk {
     /// The kernel's name: `sda`, `nvme0n1`, `vda`.
     pub name: String,
-    /// Whether it turns, has no moving parts, or is a hypervisor's, of which nobody here knows.
+    /// `rotating`, `not rotating`, `not known`, or `virtual`: then nothing is known of the hardware.
     pub kind: String,
-    /// Manufacturer's name of the model, where the device tells it.
+    /// Model name, if the device has one.
     pub model: Option<String>,
     /// Its size in bytes.
     pub bytes: Option<u64>,
 }
 
-/// Block devices whose work is counted together.
+/// Block devices whose counters are added up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Devices {
-    /// The numbers of those whose reads and writes are counted: the partition or volume that holds the files, or whole
-    /// disks.
+    /// Device numbers whose reads and writes are counted: the partition or volume that holds the files, or whole disks.
     counted: Vec<(u64, u64)>,
-    /// The numbers of the disks behind them, where alone the kernel counts flushes.
+    /// Device numbers of the disks behind them: the kernel counts flushes only there.
     disks: Vec<(u64, u64)>,
 }
 
 impl Devices {
-    /// The one that holds `place`; if there is none that the system counts for, why.
+    /// The device that holds `place`, or why the system has no counters for it.
     #[cfg(target_os = "linux")]
     pub fn below(place: &Path) -> Result<Devices, String> {
         use std::os::unix::fs::MetadataExt;
-        let found = std::fs::metadata(place).map_err(|error| format!("cannot look at {}: {error}", place.display()))?;
+        let found = std::fs::metadata(place)
+            .map_err(|error| format!("cannot read the metadata of {}: {error}", place.display()))?;
         let numbers = |device| (nix::sys::stat::major(device), nix::sys::stat::minor(device));
         let mut device = numbers(found.dev());
         if device.0 == 0
             && let Some(source) = mounted_from(place)
             && let Ok(found) = std::fs::metadata(source)
         {
-            // File systems of several devices, such as btrfs, have numbers of their own; the mount names a device.
+            // File systems on several devices, such as btrfs, have numbers of their own; the mount names a device.
             device = numbers(found.rdev());
         }
         if line(device, &diskstats()).is_none() {
-            return Err(format!(
-                "the file system of {} has no block device that the system counts for",
-                place.display()
-            ));
+            return Err(format!("the file system of {} has no block device with counters", place.display()));
         }
         Ok(Devices { counted: vec![device], disks: disks_behind(device) })
     }
 
-    /// All disks of this machine; none if it shows none.
+    /// All disks of this machine, if it shows any.
     #[cfg(target_os = "linux")]
     pub fn of_machine() -> Option<Devices> {
         let entries = std::fs::read_dir("/sys/block").ok()?;
-        // Only what has hardware, or a hypervisor, behind it: a loop or a volume would be counted twice.
+        // Only devices with hardware or a hypervisor behind them: loop devices and volumes would be counted twice.
         let real = entries.flatten().map(|entry| entry.path()).filter(|path| path.join("device").exists());
         let mut disks: Vec<(u64, u64)> = real.filter_map(|path| numbers_in(&path)).collect();
         disks.sort_unstable();
@@ -71,7 +68,7 @@ impl Devices {
     /// Block devices are not counted on this system.
     #[cfg(not(target_os = "linux"))]
     pub fn below(_place: &Path) -> Result<Devices, String> {
-        Err("this system does not tell".to_owned())
+        Err("not available on this system".to_owned())
     }
 
     /// Block devices are not counted on this system.
@@ -80,19 +77,19 @@ impl Devices {
         None
     }
 
-    /// The disks, as the system describes them.
+    /// Descriptions of the disks.
     pub fn disks(&self) -> Vec<Disk> {
         self.disks.iter().filter_map(|numbers| describe(*numbers)).collect()
     }
 
-    /// Adds their counters, where they can be known.
+    /// Adds their counters, as far as they are known.
     #[cfg(target_os = "linux")]
     pub fn counters(&self, counters: &mut Counters) {
-        /// The unit of the file, whatever the device's own is.
+        /// The unit of the file, independent of the device's.
         const SECTOR: f64 = 512.0;
         /// Times are in milliseconds.
         const MS: f64 = 1e-3;
-        /// Counter, its place in a line, its unit.
+        /// Counter, its column in a line, its unit.
         const OF_VOLUME: [(Counter, usize, f64); 8] = [
             (DeviceReads, 0, 1.0),
             (DeviceReadBytes, 2, SECTOR),
@@ -126,8 +123,8 @@ fn diskstats() -> String {
     std::fs::read_to_string("/proc/diskstats").unwrap_or_default()
 }
 
-/// The figures of a device in `/proc/diskstats`: after numbers and name, reads completed and merged, sectors,
-/// milliseconds; likewise of writes; in flight, milliseconds busy and queued; likewise of discards; flushes and their
+/// The columns of a device in `/proc/diskstats`: after numbers and name, reads completed and merged, sectors,
+/// milliseconds; likewise for writes; in flight, milliseconds busy and queued; likewise for discards; flushes and their
 /// milliseconds.
 #[cfg(target_os = "linux")]
 fn line(device: (u64, u64), diskstats: &str) -> Option<Vec<f64>> {
@@ -142,7 +139,7 @@ fn line(device: (u64, u64), diskstats: &str) -> Option<Vec<f64>> {
     })
 }
 
-/// What the innermost mount above a place was mounted from, if that is a device.
+/// The device of the innermost mount above a path, if it has one.
 #[cfg(target_os = "linux")]
 fn mounted_from(place: &Path) -> Option<String> {
     let place = place.canonicalize().ok()?;
@@ -152,7 +149,7 @@ fn mounted_from(place: &Path) -> Option<String> {
     innermost.fs_spec.starts_with("/dev/").then(|| innermost.fs_spec.clone())
 }
 
-/// The directory in which the kernel describes a device.
+/// The sysfs directory of a device.
 fn described(numbers: (u64, u64)) -> Option<std::path::PathBuf> {
     Path::new(&format!("/sys/dev/block/{}:{}", numbers.0, numbers.1)).canonicalize().ok()
 }
@@ -167,7 +164,7 @@ fn numbers_in(directory: &Path) -> Option<(u64, u64)> {
 /// The disks behind a partition or a volume.
 #[cfg(target_os = "linux")]
 fn disks_behind(numbers: (u64, u64)) -> Vec<(u64, u64)> {
-    /// Volumes upon volumes end somewhere.
+    /// The maximum depth of volumes on volumes.
     const DEEPEST: usize = 8;
 
     let mut found = Vec::new();
@@ -189,9 +186,9 @@ fn disks_behind(numbers: (u64, u64)) -> Vec<(u64, u64)> {
 }
 
 fn describe(numbers: (u64, u64)) -> Option<Disk> {
-    /// The unit of the file, whatever the device's own is.
+    /// The unit of the file, independent of the device's.
     const SECTOR: u64 = 512;
-    /// What drivers of hypervisors call their disks, and hypervisors their models.
+    /// Prefixes of disk names of hypervisors' drivers, and model names of hypervisors.
     const VIRTUAL_NAMES: [&str; 3] = ["vd", "xvd", "nbd"];
     const VIRTUAL_MODELS: [&str; 6] = ["qemu", "virtual", "vbox", "amazon elastic", "persistentdisk", "vmware"];
 
@@ -206,7 +203,7 @@ fn describe(numbers: (u64, u64)) -> Option<Disk> {
     let is_virtual = VIRTUAL_NAMES.iter().any(|prefix| name.starts_with(prefix))
         || VIRTUAL_MODELS.iter().any(|word| of_model.contains(word));
     let kind = match text("queue/rotational").as_deref() {
-        // What a hypervisor says of it means nothing.
+        // What a hypervisor reports about it means nothing.
         _ if is_virtual => "virtual",
         Some("1") => "rotating",
         Some("0") => "not rotating",
@@ -234,7 +231,7 @@ mod tests {
     fn a_file_system_without_a_device_is_named() {
         let why = Devices::below(Path::new("/proc")).unwrap_err();
         assert!(why.contains("/proc has no block device"), "{why}");
-        assert!(Devices::below(Path::new("/no/such/place")).unwrap_err().contains("cannot look at"));
+        assert!(Devices::below(Path::new("/no/such/place")).unwrap_err().contains("cannot read the metadata of"));
     }
 
     #[test]

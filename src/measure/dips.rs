@@ -1,39 +1,38 @@
-//! Dips and blackouts: stretches of a run in which throughput stayed far below its own level, as checkpoints cause
-//! them.
+//! Dips and blackouts: periods of a run in which throughput stayed far below its usual level, for example because of
+//! checkpoints.
 //!
-//! The level of a second is the median of the seconds around it, so that load that is changed on purpose is no dip.
-//! Below [`DIP`] of it for at least [`SHORTEST_S`] is a dip; what of it is below [`BLACKOUT`] is a blackout. A slow run
-//! has seconds of few transactions by chance alone: its seconds are taken together until `EXPECTED` transactions are to
-//! be expected, and only what chance does not explain is told.
+//! The level of a second is the median of the seconds around it, so that a planned change of the load is no dip. Below
+//! [`DIP`] of it for at least [`SHORTEST_S`] is a dip; the part of it below [`BLACKOUT`] is a blackout. A slow run
+//! has seconds with few transactions by chance alone: its seconds are combined into bins with `EXPECTED` expected
+//! transactions, and only what chance does not explain is reported.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Below this share of the level throughput is in a dip. Half is far outside of what seconds of a steady run differ by,
-/// and what a user of a system that was sized for its load would notice.
+/// Throughput below this share of the level is a dip. Half is far outside the variation of a steady run, and a user of
+/// a system that was sized for its load would notice it.
 pub const DIP: f64 = 0.5;
-/// Below this share of the level nothing to speak of is done.
+/// Throughput below this share of the level is a blackout.
 pub const BLACKOUT: f64 = 0.05;
-/// The shortest dip, in seconds: a pause inside of one second is the business of response times.
+/// The shortest dip, in seconds: a pause within one second shows in the response times.
 pub const SHORTEST_S: f64 = 2.0;
-/// Transactions that a bin is to have at the least.
+/// The minimum expected number of transactions of a bin.
 const EXPECTED: f64 = 20.0;
-/// Seconds before and after a bin that make up its level.
+/// Seconds before and after a bin from which its level is computed.
 const SURROUNDINGS_S: usize = 60;
-/// Bins before and after a bin that make up its level, at the least.
+/// The minimum number of bins before and after a bin from which its level is computed.
 const SURROUNDINGS: usize = 8;
-/// A dip falls from a level that was reached: an earlier bin came to this share of it. The climb at a run's start is no
+/// A dip falls from a level that was reached: an earlier bin reached this share of it. The climb at a run's start is no
 /// dip.
 const REACHED: f64 = 0.9;
-/// The natural logarithm of how unlikely a dip has to be if arrivals are random: one in half a milliard, for a long run
-/// has many seconds.
+/// The negative natural logarithm of the probability that random arrivals cause a dip: one in 500 million, because a
+/// long run has many seconds.
 const UNLIKELY: f64 = 20.0;
-/// Seconds by which a dip may come after the end of a checkpoint and still belong to it, at the least: a bin, if that
-/// is longer.
+/// How long after the end of a checkpoint a dip may begin and still be attributed to it, in seconds; at least one bin.
 const AFTERMATH_S: f64 = 2.0;
 
-/// A stretch in which throughput was far below the run's level.
+/// A period in which throughput was far below the run's level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Dip {
@@ -41,18 +40,18 @@ pub struct Dip {
     pub start_s: f64,
     /// Its length in seconds.
     pub length_s: f64,
-    /// The share of the level that was lost in it, from 0 to 1.
+    /// The share of the level that was lost during the dip, from 0 to 1.
     pub depth: f64,
-    /// Seconds of it in which next to nothing was done: a blackout if there are any.
+    /// Seconds of it with almost no completed transactions: a blackout if greater than zero.
     pub blackout_s: f64,
-    /// When the checkpoint began that was at work when the dip began or in it, in seconds since the run's start; none
-    /// if none was.
+    /// The start of the checkpoint that was active when the dip began or during it, in seconds since the run's start,
+    /// if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_s: Option<f64>,
 }
 
-/// Finds the dips of a run whose load changed at the seconds `steps`: each part between them has a level of its own.
-/// The rest is as with [`find`].
+/// Finds the dips of a run whose load changed at the seconds `steps`: each part between them has its own level.
+/// Otherwise as [`find`].
 pub fn find_in_steps(
     completed: &[u64],
     interval: Range<usize>,
@@ -76,8 +75,8 @@ pub fn find_in_steps(
 }
 
 /// Finds the dips of the measurement interval, in order. `completed` are the transactions completed in each second of
-/// the run, from 0, ramp-up included; `interval` are the numbers of the interval's seconds. `checkpoints` are times in
-/// which checkpoints were at work: start and length in seconds, the better known ones first.
+/// the run, from 0, ramp-up included; `interval` are the numbers of the interval's seconds. `checkpoints` are times
+/// with an active checkpoint: start and length in seconds, the more reliable ones first.
 pub fn find(completed: &[u64], interval: Range<usize>, checkpoints: &[(f64, f64)]) -> Vec<Dip> {
     let interval = interval.start.min(completed.len())..interval.end.min(completed.len());
     let measured = completed.get(interval.clone()).unwrap_or_default();
@@ -86,7 +85,7 @@ pub fn find(completed: &[u64], interval: Range<usize>, checkpoints: &[(f64, f64)
         return Vec::new();
     }
     let width = ((EXPECTED * measured.len() as f64 / all).ceil() as usize).max(1);
-    // Bins end where the interval begins; what is left over at the run's start and end is no bin.
+    // Bins are aligned with the start of the interval; incomplete bins at both ends of the run are ignored.
     let first = interval.start % width;
     let end = first + (interval.end - first) / width * width;
     let bins: Vec<f64> = completed[first..end].chunks_exact(width).map(|bin| bin.iter().sum::<u64>() as f64).collect();
@@ -121,9 +120,9 @@ pub fn find(completed: &[u64], interval: Range<usize>, checkpoints: &[(f64, f64)
     dips
 }
 
-/// Stretches of whole seconds of the measurement interval in which nothing at all was completed: start in seconds since
-/// the run's start, and length. Unlike [`find`] it knows no level, so that a database that stood still for most of the
-/// interval is seen. Arguments are those of [`find_in_steps`].
+/// Periods of whole seconds of the measurement interval without any completed transaction: start in seconds since the
+/// run's start, and length. Unlike [`find`] it needs no level, so it finds a database that stood still for most of the
+/// interval. Arguments are those of [`find_in_steps`].
 pub fn standstills(completed: &[u64], interval: Range<usize>, steps: &[usize]) -> Vec<(f64, f64)> {
     let interval = interval.start.min(completed.len())..interval.end.min(completed.len());
     let inner = steps.iter().copied().filter(|step| interval.contains(step) && *step > interval.start);
@@ -146,8 +145,8 @@ pub fn standstills(completed: &[u64], interval: Range<usize>, steps: &[usize]) -
     begins.iter().copied().zip(ends).flat_map(of_part).collect()
 }
 
-/// The level of each bin: the median around it. Where that is itself next to nothing, in the midst of a long blackout,
-/// it is the median of the interval, which begins with bin `open`.
+/// The level of each bin: the median around it. Within a long blackout, where that is almost zero, it is the median of
+/// the interval, which begins with bin `open`.
 fn levels(bins: &[f64], open: usize, width: usize) -> Vec<f64> {
     let reach = (SURROUNDINGS_S / width).max(SURROUNDINGS);
     let overall = median(&bins[open.min(bins.len())..]);
@@ -161,33 +160,33 @@ fn median(bins: &[f64]) -> f64 {
     if sorted.is_empty() { 0.0 } else { *sorted.select_nth_unstable_by(middle, f64::total_cmp).1 }
 }
 
-/// How unlikely it is that no more than `done` come where so many are expected at random (Poisson): the negative
-/// logarithm of Chernoff's bound.
+/// The improbability of at most `done` random (Poisson) arrivals if `expected` are expected: the negative logarithm of
+/// Chernoff's bound.
 fn chance(done: f64, expected: f64) -> f64 {
     let share = if done > 0.0 { done * (done / expected).ln() } else { 0.0 };
     expected - done + share
 }
 
-/// The start of the first checkpoint in the list that was at work in a dip, or had ended not longer before it than
-/// this.
+/// The start of the first checkpoint in the list that was active during a dip, or ended at most `aftermath_s` before
+/// it.
 fn checkpoint(start_s: f64, end_s: f64, aftermath_s: f64, checkpoints: &[(f64, f64)]) -> Option<f64> {
     let at_work = |(start, length): &&(f64, f64)| *start < end_s && start + length + aftermath_s > start_s;
     checkpoints.iter().find(at_work).map(|(start, _)| *start)
 }
 
-/// The highest throughput of any second and of any ten seconds in a row, in transactions a second.
+/// The highest throughput in one second and in ten consecutive seconds, in transactions per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peaks {
-    /// Of one second.
+    /// In one second.
     pub one_second: f64,
-    /// The mean of ten seconds; none if there are not as many.
+    /// The mean of ten seconds; `None` if the interval is shorter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ten_seconds: Option<f64>,
 }
 
 impl Peaks {
-    /// Of the transactions completed in each second of the interval; none without a second.
+    /// From the transactions completed in each second of the interval; `None` without a second.
     pub fn of(completed: &[u64]) -> Option<Peaks> {
         let ten = completed.windows(10).map(|ten| ten.iter().sum::<u64>()).max();
         Some(Peaks { one_second: *completed.iter().max()? as f64, ten_seconds: ten.map(|sum| sum as f64 / 10.0) })
@@ -203,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// Transactions that come at random, so many a second.
+    /// Random arrivals at a rate per second.
     fn random(seconds: usize, rate: f64, seed: u64) -> Vec<u64> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut completed = vec![0; seconds];
@@ -231,7 +230,7 @@ mod tests {
         completed[6..].fill(0);
         assert_eq!(standstills(&completed, 0..20, &[]), [(5.0, 15.0)]);
         assert!(find(&completed, 0..20, &[]).is_empty(), "a level of nothing has no dips");
-        // A second is not told, nor what chance explains, nor a run that did nothing.
+        // Not found: a single second, what chance explains, a run without transactions.
         completed = steady(20);
         completed[5] = 0;
         assert!(standstills(&completed, 0..20, &[]).is_empty());
@@ -240,7 +239,7 @@ mod tests {
         }
         assert!(standstills(&[0; 20], 0..20, &[]).is_empty());
         assert!(standstills(&[], 3..9, &[]).is_empty());
-        // A stage of few transactions has the pauses of few.
+        // A stage with few transactions has pauses by chance.
         completed = steady(40);
         completed[20..].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
         assert_eq!(standstills(&completed, 0..40, &[]).len(), 5);
@@ -250,8 +249,7 @@ mod tests {
     #[test]
     fn planted_dips_are_found_with_their_depth_and_their_checkpoint() {
         let mut completed = steady(300);
-        // At a quarter for six seconds while a checkpoint is at work, at a third for three with none, and nothing for
-        // four.
+        // A quarter for six seconds during a checkpoint, a third for three without one, and nothing for four.
         completed[100..106].iter_mut().for_each(|second| *second /= 4);
         completed[150..153].iter_mut().for_each(|second| *second /= 3);
         completed[200..204].fill(3);
@@ -269,9 +267,9 @@ mod tests {
         let mut completed = steady(120);
         completed[30..33].fill(100);
         assert_eq!(find(&completed, 30..120, &[(30.0, 1.5)]).len(), 1);
-        // What lies in the ramp-up is none of the interval's.
+        // Dips of the ramp-up are not those of the interval.
         assert_eq!(find(&completed, 40..120, &[]), []);
-        // One that the interval's end cuts off is one.
+        // A dip that is cut off by the end of the interval counts.
         completed[115..].fill(10);
         assert_eq!(find(&completed, 40..120, &[]).len(), 1);
     }
@@ -334,7 +332,7 @@ mod tests {
     }
 
     proptest! {
-        // Always the same series: what is true of chance is now and then not true of one.
+        // Always the same random series: a statement about chance is false for some series.
         #![proptest_config(ProptestConfig {
             failure_persistence: None,
             rng_seed: RngSeed::Fixed(1),
@@ -355,7 +353,7 @@ mod tests {
         #[test]
         fn a_planted_blackout_is_found(power in 0.0_f64..3.0, at in 120_usize..400, seed in any::<u64>()) {
             let rate = 10_f64.powf(power);
-            // Long enough to hold whole bins, so that chance does not explain it.
+            // Long enough to contain whole bins, so that chance does not explain it.
             let length = ((100.0 / rate) as usize).max(4);
             let mut completed = random(600, rate, seed);
             completed[at..at + length].fill(0);

@@ -1,26 +1,26 @@
-//! What the machine itself counts: the time of its CPUs.
+//! CPU counters of the machine.
 
 #[cfg(target_os = "linux")]
 use super::counters::Counter::*;
 use super::counters::Counters;
 
-/// Adds the counters of the machine's CPUs, where they can be known.
+/// Adds the counters of the machine's CPUs, if known.
 #[cfg(target_os = "linux")]
 pub fn cpu(counters: &mut Counters) {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     stat(&text, procfs::ticks_per_second() as f64, counters);
 }
 
-/// Adds nothing: the CPUs' counters are not known on this system.
+/// Adds nothing: the CPU counters are not known on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn cpu(_counters: &mut Counters) {}
 
-/// Takes the first line of `/proc/stat`, where times are in ticks.
+/// Reads the first line of `/proc/stat`, with times in ticks.
 #[cfg(target_os = "linux")]
 fn stat(text: &str, ticks: f64, counters: &mut Counters) {
     let Some(times) = text.lines().next().and_then(|line| line.strip_prefix("cpu ")) else { return };
     let times: Vec<f64> = times.split_whitespace().map_while(|time| time.parse().ok()).collect();
-    // Times of guests, which follow, are in these already.
+    // The times of guests, which follow, are included in these.
     let Some([user, nice, system, idle, iowait, irq, softirq, steal]) = times.first_chunk() else { return };
     let busy = user + nice + system + irq + softirq;
     for (counter, time) in [

@@ -1,4 +1,4 @@
-//! What is measured while a run goes on: histograms, counts, and the machine's own figures.
+//! Measurements during a run: histograms, counts, and the counters of the machine.
 
 pub mod counters;
 pub mod counters_summary;
@@ -22,61 +22,60 @@ use hdrhistogram::Histogram;
 
 use crate::workload::Delivered;
 
-/// Response times are kept to three significant digits, in microseconds.
+/// Response times are stored in microseconds with three significant digits.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Records a value in microseconds; the histogram grows as it must.
+/// Records a value in microseconds; the histogram grows as necessary.
 #[expect(clippy::expect_used, reason = "a histogram that grows takes every value")]
 pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
     histogram.record(micros).expect("histograms resize");
 }
 
-/// The value below which this share of a distribution of microseconds lies, in milliseconds.
+/// A quantile of a distribution of microseconds, in milliseconds.
 pub fn quantile_ms(histogram: &Histogram<u64>, share: f64) -> f64 {
     histogram.value_at_quantile(share) as f64 / 1e3
 }
 
-/// An empty histogram of microseconds, which grows as it must.
+/// An empty histogram of microseconds, which grows as necessary.
 #[expect(clippy::expect_used, reason = "from 0 to 5 significant digits are allowed")]
 fn histogram() -> Histogram<u64> {
     Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed")
 }
 
-/// Adds a histogram to one that grows as it must.
+/// Adds a histogram to one that grows as necessary.
 #[expect(clippy::expect_used, reason = "a histogram that grows takes every other")]
 fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
     mine.add(theirs).expect("histograms resize");
 }
 
-/// What one transaction type did in an interval of time.
+/// Measurements of one transaction type in an interval of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// From the moment the user meant to send to the moment the user was told (clause 5.3.4), in microseconds: of
-    /// transactions that completed, that failed, and whose fate is unknown. It holds those that started and ended in
-    /// the same phase.
+    /// From the moment the user meant to send to the moment of the answer (clause 5.3.4), in microseconds: of
+    /// transactions that completed, that failed, and whose outcome is unknown. It contains those that began and ended
+    /// in the same phase.
     pub response: Histogram<u64>,
-    /// From the moment a session took the transaction up to the moment the user was told, retries included, in
-    /// microseconds.
+    /// From the moment a session took the transaction to the moment of the answer, retries included, in microseconds.
     pub service: Histogram<u64>,
-    /// Transactions that ended, committed or rolled back as the standard asks.
+    /// Transactions that ended with a commit, or with a rollback that the standard requires.
     pub completed: u64,
-    /// Of these, started and ended in the same phase: throughput and mix are of them.
+    /// Of these, begun and ended in the same phase: throughput and mix are computed from them.
     pub counted: u64,
-    /// Of these, rolled back as the standard asks (clause 2.4.1.4).
+    /// Of these, rolled back as the standard requires (clause 2.4.1.4).
     pub rolled_back: u64,
-    /// Transactions that failed for good.
+    /// Failed transactions.
     pub errors: u64,
-    /// Transactions whose connection was lost while they were committed, so that nobody knows their fate.
+    /// Transactions whose connection was lost during their commit, so that their outcome is unknown.
     pub unknown: u64,
-    /// Times that a transaction was tried again.
+    /// Retries of transactions.
     pub retries: u64,
-    /// From intent to the moment the user was told, of transactions that began before the measurement interval's end
-    /// and ended after it: no response time holds them.
+    /// Times to the answer of transactions that began before the end of the measurement interval and ended after it: no
+    /// response time contains them.
     pub late: Times,
 }
 
 impl Measured {
-    /// Nothing measured yet.
+    /// Without measurements.
     pub fn new() -> Self {
         Measured {
             response: histogram(),
@@ -91,7 +90,7 @@ impl Measured {
         }
     }
 
-    /// Adds what was measured elsewhere or later.
+    /// Adds the measurements of another thread or of a later time.
     pub fn add(&mut self, other: &Measured) {
         add(&mut self.response, &other.response);
         add(&mut self.service, &other.service);
@@ -111,16 +110,16 @@ impl Default for Measured {
     }
 }
 
-/// What paced terminals and their queue did in an interval of time.
+/// Measurements of paced terminals and their queue in an interval of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pacing {
-    /// How late the driver sent what its terminals had finished keying, in microseconds.
+    /// Delay between the end of keying and the driver's sending, in microseconds.
     pub lateness: Histogram<u64>,
     /// How long transactions waited between terminal and session, in microseconds.
     pub queued: Histogram<u64>,
-    /// The longest that the queue has been.
+    /// The maximum length of the queue.
     pub longest_queue: u64,
-    /// From queueing a deferred transaction to its end, in microseconds (clause 2.7.2.2): of those that completed.
+    /// From queueing a deferred transaction to its completion, in microseconds (clause 2.7.2.2).
     pub deferred: Histogram<u64>,
     /// Deferred transactions that completed, whenever they were queued.
     pub deferred_done: u64,
@@ -132,18 +131,18 @@ pub struct Pacing {
     pub headline_think: Histogram<u64>,
 }
 
-/// What an open loop offered in an interval of time.
+/// Measurements of an open loop in an interval of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offered {
     /// Transactions that were due in the measurement interval.
     pub offered: u64,
-    /// Of these, transactions that no session had taken at its end.
+    /// Of these, transactions that no session had taken at the end of the interval.
     pub unserved: u64,
-    /// The most transactions that were due and that no session had taken yet.
+    /// The maximum number of transactions that were due and not taken.
     pub longest_queue: u64,
-    /// How late sessions were told of what was due, in microseconds.
+    /// Delay between a due time and the release to the sessions, in microseconds.
     pub lateness: Histogram<u64>,
-    /// From the moment at which a transaction was due to the one at which a session took it, in microseconds.
+    /// From a transaction's due time to the moment at which a session took it, in microseconds.
     pub queued: Histogram<u64>,
 }
 
@@ -161,10 +160,10 @@ impl Offered {
     }
 }
 
-/// Times whose mean has to be exact.
+/// Times with an exact mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// Their sum in microseconds.
     pub sum: u64,
@@ -175,7 +174,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// One more.
+    /// Adds a time.
     pub fn note(&mut self, micros: u64) {
         self.add(&Times { count: 1, sum: micros, min: micros, max: micros });
     }
@@ -222,29 +221,29 @@ impl Pacing {
 pub struct Deferred {
     /// When its user had keyed it in.
     pub queued: u64,
-    /// When its session was told that it is committed.
+    /// When its session received the acknowledgement of the commit.
     pub completed: u64,
-    /// What it did.
+    /// The delivered orders.
     pub delivered: Delivered,
 }
 
-/// What all transaction types did in an interval of time, in the workload's order.
+/// Measurements of all transaction types in an interval of time, in the workload's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
     /// One for each transaction type.
     pub transactions: Vec<Measured>,
-    /// Counts of what the inputs were and what became of them, in the order of the workload's tallies.
+    /// Counts of inputs and outcomes, in the order of the workload's tallies.
     pub tallies: Vec<u64>,
-    /// Of paced terminals only.
+    /// Paced runs only.
     pub pacing: Option<Box<Pacing>>,
-    /// Of an open loop only.
+    /// Open loops only.
     pub offered: Option<Box<Offered>>,
-    /// Transactions that the database completed in each tenth of the second; of runs with planned faults only.
+    /// Transactions that the database completed in each tenth of the second; only in runs with planned faults.
     pub tenths: Option<[u32; 10]>,
 }
 
 impl Interval {
-    /// Nothing measured yet, for so many transaction types and tallies.
+    /// Without measurements, for the given numbers of transaction types and tallies.
     pub fn new(transactions: usize, tallies: usize) -> Self {
         Interval {
             transactions: (0..transactions).map(|_| Measured::new()).collect(),
@@ -255,19 +254,19 @@ impl Interval {
         }
     }
 
-    /// What an open loop offered, for adding to it.
+    /// The measurements of an open loop, created if missing.
     pub fn arrivals(&mut self) -> &mut Offered {
         self.offered.get_or_insert_with(|| Box::new(Offered::new()))
     }
 
-    /// What paced terminals did, for adding to it.
+    /// The measurements of paced terminals, created if missing.
     pub fn pacing(&mut self) -> &mut Pacing {
         let transactions = self.transactions.len();
         self.pacing.get_or_insert_with(|| Box::new(Pacing::new(transactions)))
     }
 
     /// How many transactions of a type the database completed; `deferred` is the type that is only queued while its
-    /// user waits. Of that, [`Measured::completed`] counts what was queued.
+    /// user waits. For that type, [`Measured::completed`] counts what was queued.
     pub fn ended(&self, deferred: Option<usize>, transaction: usize) -> u64 {
         match &self.pacing {
             Some(pacing) if deferred == Some(transaction) => pacing.deferred_done,
@@ -275,7 +274,7 @@ impl Interval {
         }
     }
 
-    /// Adds what was measured elsewhere or later.
+    /// Adds the measurements of another thread or of a later time.
     pub fn add(&mut self, other: &Interval) {
         for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {
             mine.add(theirs);

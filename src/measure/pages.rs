@@ -1,5 +1,5 @@
-//! Pages that a database asks its own buffers for, and how many of them it finds there: the hit rates of Tsuei, Packer
-//! and Ko (SIGMOD 1997, sections 4.1 and 5.1).
+//! Page requests of a database to its own buffers, and how many of them hit: the hit rates of Tsuei, Packer and Ko
+//! (SIGMOD 1997, sections 4.1 and 5.1).
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use super::memory::BoundedMemory;
 use super::quota::CpuQuota;
 
-/// Page reads since a beginning of the database's own. Only their growth has a meaning.
+/// Cumulative page reads. Only their growth has a meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reads {
-    /// Pages asked for.
+    /// Requested pages.
     pub logical: u64,
-    /// Of these, pages that were not in the buffers; the operating system's page cache may still have answered.
+    /// Of these, pages that were not in the buffers; they may have come from the operating system's page cache.
     pub physical: u64,
 }
 
-/// Page reads of a table; none where the database does not tell.
+/// Page reads of a table, as far as the database counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TableReads {
@@ -30,7 +30,7 @@ pub struct TableReads {
     pub index: Option<Reads>,
 }
 
-/// Running totals of page reads at one moment, and the sizes that they have to be seen with.
+/// Cumulative page reads at one moment, with the sizes needed to interpret them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PageReads {
@@ -42,7 +42,7 @@ pub struct PageReads {
     /// Bytes of the workload's tables and indexes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database_bytes: Option<u64>,
-    /// By table; empty where the database does not tell tables apart.
+    /// By table; empty if the database does not count by table.
     #[serde(default)]
     pub tables: BTreeMap<String, TableReads>,
     /// Of all tables.
@@ -54,16 +54,16 @@ pub struct PageReads {
     /// Of tables and indexes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overall: Option<Reads>,
-    /// The memory that the server is bounded to, if it is.
+    /// The memory limit of the server, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<BoundedMemory>,
-    /// The quota of CPU time that the server is bounded to, if it is.
+    /// The CPU quota of the server, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<CpuQuota>,
 }
 
 impl Reads {
-    /// Both together.
+    /// The sum of both.
     pub fn plus(self, other: Reads) -> Reads {
         Reads {
             logical: self.logical.saturating_add(other.logical),
@@ -71,7 +71,7 @@ impl Reads {
         }
     }
 
-    /// What was read since an earlier moment; none if the totals were set back meanwhile.
+    /// Reads since an earlier moment; `None` if the counters were reset in between.
     pub fn since(self, earlier: Reads) -> Option<Reads> {
         let grown = |now: u64, then: u64| now.checked_sub(then);
         Some(Reads {
@@ -82,7 +82,7 @@ impl Reads {
 }
 
 impl PageReads {
-    /// Of a database that tells of each table: the sums are those of the tables.
+    /// From the reads of each table: the sums are those over the tables.
     pub fn of_tables(page_bytes: u64, tables: BTreeMap<String, TableReads>) -> PageReads {
         let sum = |part: fn(&TableReads) -> Option<Reads>| tables.values().filter_map(part).reduce(Reads::plus);
         let (data, index) = (sum(|table| table.data), sum(|table| table.index));
@@ -95,12 +95,12 @@ impl PageReads {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hits {
-    /// Pages asked for.
+    /// Requested pages.
     pub logical: u64,
     /// Of these, pages that were not in the buffers.
     pub physical: u64,
-    /// Percent of the pages asked for that were in the buffers; none if none was asked for, or more were read than
-    /// asked for.
+    /// Percent of the requested pages that were in the buffers; `None` if no page was requested, or more were read than
+    /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_percent: Option<f64>,
 }
@@ -117,7 +117,7 @@ pub struct TableHits {
     pub index: Option<Hits>,
 }
 
-/// Page reads of the measurement interval and what follows from them. What is not known is left out.
+/// Page reads of the measurement interval and figures computed from them. Unknown ones are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -132,8 +132,8 @@ pub struct PagesSummary {
     /// Bytes of the workload's tables and indexes at the first reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_bytes: Option<u64>,
-    /// Pages that tables and indexes grew by. A database may count each of them as a physical read, as PostgreSQL up to
-    /// 15 does.
+    /// Pages by which tables and indexes grew. A database may count each of them as a physical read, as PostgreSQL up
+    /// to 15 does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grown_pages: Option<u64>,
     /// Of all tables.
@@ -153,10 +153,10 @@ pub struct PagesSummary {
     pub physical_data_per_index: Option<f64>,
     /// By table.
     pub tables: BTreeMap<String, TableHits>,
-    /// The memory that the server is bounded to, as it was at the second reading.
+    /// The memory limit of the server and its use, at the second reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<BoundedMemory>,
-    /// The quota of CPU time that the server is bounded to, and what it did with it between the readings.
+    /// The CPU quota of the server and its use between the readings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<CpuQuota>,
 }
@@ -164,8 +164,8 @@ pub struct PagesSummary {
 impl Hits {
     fn between(earlier: Option<Reads>, later: Option<Reads>) -> Option<Hits> {
         let Reads { logical, physical } = later?.since(earlier?)?;
-        // Two counters that are not read at one instant can leave a few more misses than reads. A database that reads
-        // ahead may read more pages than anyone asked for: then nobody knows how many of these it found.
+        // Two counters that are not read at the same instant can show a few more misses than requests. A database that
+        // reads ahead may read more pages than were requested: then the hit rate is unknown.
         let known = logical > 0 && physical <= logical;
         let hit_percent = known.then(|| 100.0 * (1.0 - physical as f64 / logical as f64));
         Some(Hits { logical, physical, hit_percent })
@@ -173,8 +173,8 @@ impl Hits {
 }
 
 impl PagesSummary {
-    /// Of the readings at the two ends of the interval, each with its time in seconds; none if the later one is not
-    /// later.
+    /// Computed from the readings at both ends of the interval, each with its time in seconds; `None` if the later one
+    /// is not later.
     pub fn between((from, earlier): (f64, &PageReads), (to, later): (f64, &PageReads)) -> Option<PagesSummary> {
         let per = |over: Option<u64>, under: Option<u64>| {
             let (over, under) = (over? as f64, under? as f64);

@@ -1,4 +1,4 @@
-//! What this process itself costs.
+//! Resource use of this process.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -14,11 +14,11 @@ pub struct Usage {
     pub peak_rss_bytes: u64,
 }
 
-/// Resources used by this process until now; zeros where the system does not tell.
+/// Resources used by this process until now; zeros if the system does not report them.
 pub fn usage() -> Usage {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
     let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
-    // Linux counts the resident set in KiB, macOS in bytes.
+    // Linux reports the resident set in KiB, macOS in bytes.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     Usage {
         user_s: seconds(usage.user_time()),

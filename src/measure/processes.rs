@@ -1,29 +1,29 @@
-//! Who else is at work on this machine: the CPU time of all processes, looked at about once a second.
+//! CPU time of the other processes on this machine, read about once a second.
 
 use super::strangers::ForeignProcess;
 #[cfg(target_os = "linux")]
 use std::collections::{HashMap, HashSet};
 
-/// Follows the CPU time of processes that are neither this one, nor its children, nor a server's.
+/// Follows the CPU time of processes that do not belong to this program, its children or the server.
 #[derive(Debug, Default)]
 #[cfg(target_os = "linux")]
 pub struct Processes {
-    /// CPU time of each process in ticks, by its id and its start, as it was at the last look.
+    /// CPU time of each process in ticks at the last reading, by its id and start time.
     known: HashMap<(u32, u64), u64>,
     looked: bool,
     kernel_ticks: u64,
 }
 
-/// What was found at a look.
+/// The result of a reading.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Looked {
-    /// CPU seconds of the kernel's own threads since the first look.
+pub struct ProcessReading {
+    /// CPU seconds of kernel threads since the first reading.
     pub kernel_s: f64,
-    /// Foreign processes that worked since the last look, the busiest first.
+    /// Foreign processes that used CPU since the last reading, the busiest first.
     pub foreign: Vec<ForeignProcess>,
 }
 
-/// A line of `/proc/PID/stat`, as far as it matters here.
+/// The needed fields of `/proc/PID/stat`.
 #[cfg(target_os = "linux")]
 #[derive(Debug, PartialEq)]
 struct Line<'a> {
@@ -37,11 +37,11 @@ struct Line<'a> {
 
 #[cfg(target_os = "linux")]
 impl Processes {
-    /// Foreign processes that are told of a look: the busiest.
-    const TOLD: usize = 10;
+    /// The maximum number of foreign processes of a reading: the busiest.
+    const MOST_REPORTED: usize = 10;
 
-    /// Looks at all processes. `server` is the first process of the database's server, if it has one of its own here.
-    pub fn look(&mut self, server: Option<u32>) -> Option<Looked> {
+    /// Reads all processes. `server` is the first process of the database's server, if that runs on this machine.
+    pub fn look(&mut self, server: Option<u32>) -> Option<ProcessReading> {
         use std::io::Read;
 
         let me = std::process::id();
@@ -55,12 +55,12 @@ impl Processes {
                 continue;
             }
             text.clear();
-            // One that has ended since the directory was read is gone.
+            // A process that has ended since the directory was read is skipped.
             let read =
                 std::fs::File::open(entry.path().join("stat")).and_then(|mut file| file.read_to_string(&mut text));
             let Some(line) = read.ok().and_then(|_| line(&text)) else { continue };
             let before = self.known.get(&(line.pid, line.start)).copied();
-            // What is new since the last look began at 0; of what was there at the first look only the growth counts.
+            // A process that is new since the last reading began at 0; at the first reading only later growth counts.
             let grown = line.ticks.saturating_sub(before.unwrap_or(if self.looked { 0 } else { line.ticks }));
             known.insert((line.pid, line.start), line.ticks);
             if line.kernel {
@@ -81,15 +81,15 @@ impl Processes {
             }
         }
         foreign.sort_by(|one, other| other.cpu_s.total_cmp(&one.cpu_s).then(one.pid.cmp(&other.pid)));
-        foreign.truncate(Self::TOLD);
-        Some(Looked { kernel_s: self.kernel_ticks as f64 / ticks_per_second, foreign })
+        foreign.truncate(Self::MOST_REPORTED);
+        Some(ProcessReading { kernel_s: self.kernel_ticks as f64 / ticks_per_second, foreign })
     }
 }
 
-/// Whether a process is one of ours or descends from one.
+/// Whether a process or one of its ancestors is ours.
 #[cfg(target_os = "linux")]
 fn descends(pid: u32, parents: &HashMap<u32, u32>, ours: &mut HashSet<u32>) -> bool {
-    /// Longer chains of parents are not looked at; a circle cannot be.
+    /// Longer chains of parents are not followed; there can be no cycle.
     const LONGEST: usize = 64;
 
     let mut chain = Vec::new();
@@ -107,10 +107,10 @@ fn descends(pid: u32, parents: &HashMap<u32, u32>, ours: &mut HashSet<u32>) -> b
 
 #[cfg(target_os = "linux")]
 fn line(text: &str) -> Option<Line<'_>> {
-    /// The flag of a thread of the kernel's own.
+    /// The flag of a kernel thread.
     const KERNEL: u64 = 0x0020_0000;
 
-    // A name may hold anything, brackets and blanks too.
+    // A name may contain anything, including brackets and blanks.
     let (before, after) = text.rsplit_once(')')?;
     let (pid, name) = before.split_once('(')?;
     let mut cells = after.split_ascii_whitespace().skip(1);
@@ -123,7 +123,7 @@ fn line(text: &str) -> Option<Line<'_>> {
     Some(Line { pid: pid.trim().parse().ok()?, name, parent, kernel: flags & KERNEL != 0, ticks, start })
 }
 
-/// Follows nothing: this system does not show its processes.
+/// Finds nothing: this system does not show its processes.
 #[derive(Debug, Default)]
 #[cfg(not(target_os = "linux"))]
 pub struct Processes;
@@ -131,7 +131,7 @@ pub struct Processes;
 #[cfg(not(target_os = "linux"))]
 impl Processes {
     /// Finds nothing.
-    pub fn look(&mut self, _server: Option<u32>) -> Option<Looked> {
+    pub fn look(&mut self, _server: Option<u32>) -> Option<ProcessReading> {
         None
     }
 }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_not_ours_is_named_and_its_children_are_not() {
-        // This process and the shell below it are ours, so that no one named here is.
+        // This process and the shell started by it are ours and must not be named here.
         let mut hog = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let mut processes = Processes::default();
         processes.look(None).unwrap();

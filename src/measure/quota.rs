@@ -1,30 +1,30 @@
-//! What a server did with the quota of CPU time that it is bounded to.
+//! CPU use of a server with a CPU quota.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuCount;
 
-/// A quota of CPU time that the kernel gives a server in each period of 100 ms. Who has used it up stands still until
-/// the period ends. What the kernel does not tell is none.
+/// A quota of CPU time per period of 100 ms, enforced by the kernel: a server that has used it up is throttled until
+/// the period ends. Values that the kernel does not report are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuQuota {
-    /// The CPUs whose time it may use.
+    /// The quota in CPUs.
     #[cfg_attr(test, schemars(with = "f64"))]
     pub cpus: CpuCount,
-    /// Periods in which it wanted CPU time.
+    /// Periods in which it was runnable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub periods: Option<u64>,
-    /// Periods in which it had used up its quota and stood still.
+    /// Periods in which it was throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_periods: Option<u64>,
-    /// For how long its CPUs stood still, in microseconds, summed over them.
+    /// Throttled time in microseconds, summed over its CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_us: Option<u64>,
 }
 
 impl CpuQuota {
-    /// What was done with it since an earlier moment.
+    /// The use since an earlier moment.
     pub fn since(self, earlier: CpuQuota) -> CpuQuota {
         let grown = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
         CpuQuota {

@@ -1,42 +1,42 @@
-//! When a warm-up or a ramp-up is at its end: what successive windows of equal length must show.
+//! The end of a warm-up or a ramp-up: when successive windows of equal length agree.
 
 use serde::{Deserialize, Serialize};
 
 use super::Interval;
 use super::counters::{Counter, Sample};
 
-/// What a window of a warm-up came to.
+/// The result of a window of a warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
     /// Transactions completed.
     pub transactions: f64,
-    /// Percent of page reads that the database did not find in its buffers; none where it does not tell.
+    /// Percent of page reads that were not in the database's buffers; `None` if the database does not count them.
     pub miss_percent: Option<f64>,
 }
 
-/// How a ramp-up ended that was to end when the load is steady.
+/// The end of a ramp-up that was to end when the load is steady.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Settled {
     /// Whether the load was steady by then; otherwise the limit ended the ramp-up.
     pub steady: bool,
-    /// Length of the ramp-up in seconds, as it was.
+    /// Actual length of the ramp-up in seconds.
     pub ramp_up_s: f64,
-    /// The most that it could take, in seconds.
+    /// The limit in seconds.
     pub most_s: f64,
-    /// What was compared, in words.
+    /// The criteria, in words.
     pub method: String,
-    /// What was found, in words.
+    /// The result, in words.
     pub found: String,
 }
 
 /// Windows that are compared with as many before them.
 pub const COMPARED: usize = 2;
-/// Their throughput may differ by so many percent of that of the windows before.
+/// Allowed difference of throughput, in percent of that of the windows before.
 pub const THROUGHPUT_PERCENT: f64 = 5.0;
-/// Their misses may differ by so many percent of the misses before,
+/// Allowed difference of misses, in percent of the misses before,
 pub const MISSES_PERCENT: f64 = 5.0;
-/// or by so many points.
+/// or in percentage points.
 pub const MISSES_POINTS: f64 = 0.2;
 
 /// Whether the last two windows agree with the two before them: their throughput within 5 %, their share of misses
@@ -60,29 +60,29 @@ pub fn reached(windows: &[Window]) -> bool {
 
 /// Seconds of a ramp-up's window without think time, and with: terminals that think send few transactions.
 const WINDOW: (u32, u32) = (5, 30);
-/// Differences of so many standard errors are noise.
+/// Differences below this many standard errors are noise.
 const NOISE: f64 = 2.0;
-/// Response times may differ by so many percent of those before,
+/// Allowed difference of response times, in percent of those before,
 const RESPONSE_PERCENT: f64 = 10.0;
-/// or by so many milliseconds.
+/// or in milliseconds.
 const RESPONSE_MS: f64 = 1.0;
-/// Blocks read for a transaction may differ by so many percent of those before,
+/// Allowed difference of blocks read per transaction, in percent of those before,
 const READS_PERCENT: f64 = 10.0;
-/// or by so many.
+/// or in blocks.
 const READS: f64 = 0.2;
 
-/// What a window of a ramp-up came to.
+/// The result of a window of a ramp-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Course {
+struct RampUpWindow {
     seconds: u32,
     transactions: f64,
     /// Responses: their number, sum and sum of squares, in milliseconds.
     responses: (f64, f64, f64),
-    /// Blocks that the database read from outside of its own buffers; none where it does not tell.
+    /// Blocks that the database read from outside its own buffers; `None` if it does not count them.
     reads: Option<f64>,
 }
 
-impl Course {
+impl RampUpWindow {
     fn mean_ms(&self) -> f64 {
         if self.responses.0 > 0.0 { self.responses.1 / self.responses.0 } else { 0.0 }
     }
@@ -97,7 +97,7 @@ impl Course {
         self.reads.filter(|_| self.transactions > 0.0).map(|reads| reads / self.transactions)
     }
 
-    fn add(&mut self, other: &Course) {
+    fn add(&mut self, other: &RampUpWindow) {
         self.seconds += other.seconds;
         self.transactions += other.transactions;
         self.responses.0 += other.responses.0;
@@ -106,15 +106,15 @@ impl Course {
         self.reads = self.reads.zip(other.reads).map(|(mine, theirs)| mine + theirs);
     }
 
-    /// The sum of some windows.
-    fn of(windows: &[Course]) -> Course {
-        let mut sum = Course { reads: Some(0.0), ..Course::default() };
+    /// The sum of several windows.
+    fn of(windows: &[RampUpWindow]) -> RampUpWindow {
+        let mut sum = RampUpWindow { reads: Some(0.0), ..RampUpWindow::default() };
         windows.iter().for_each(|window| sum.add(window));
         sum
     }
 
-    /// Whether it differs from as many seconds before it by noise alone.
-    fn agrees(&self, before: &Course) -> bool {
+    /// Whether it differs only by noise from as many seconds before it.
+    fn agrees(&self, before: &RampUpWindow) -> bool {
         let within = |now: f64, then: f64, percent: f64, least: f64| {
             (now - then).abs() <= (percent / 100.0 * then.abs()).max(least)
         };
@@ -128,29 +128,29 @@ impl Course {
     }
 }
 
-/// When block reads were seen, in seconds, and how many there had been.
-type Seen = Option<(f64, f64)>;
+/// Time of a sample of block reads in seconds, and their cumulative count.
+type BlockReads = Option<(f64, f64)>;
 
-/// Follows a ramp-up second by second, to find when the load is steady: when two windows agree with the two before
-/// them in throughput, response time and block reads for a transaction, within fixed limits or two standard errors.
+/// Follows a ramp-up second by second, to find when the load is steady: when two windows agree with the two before them
+/// in throughput, response time and block reads per transaction, within fixed limits or two standard errors.
 #[derive(Debug)]
 pub struct RampUp {
     window: u32,
     deferred: Option<usize>,
-    windows: Vec<Course>,
-    current: Course,
-    /// Block reads seen last, and at the end of the last window.
-    reads: (Seen, Seen),
+    windows: Vec<RampUpWindow>,
+    current: RampUpWindow,
+    /// The last sample of block reads, and the one at the end of the last window.
+    reads: (BlockReads, BlockReads),
 }
 
 impl RampUp {
-    /// Of a run that has just begun. `deferred` is the type that is only queued while its user waits.
+    /// For a run that has just begun. `deferred` is the type that is only queued while its user waits.
     pub fn new(paced: bool, deferred: Option<usize>) -> RampUp {
         let window = if paced { WINDOW.1 } else { WINDOW.0 };
-        RampUp { window, deferred, windows: Vec::new(), current: Course::default(), reads: (None, None) }
+        RampUp { window, deferred, windows: Vec::new(), current: RampUpWindow::default(), reads: (None, None) }
     }
 
-    /// Takes up what was measured in the next second.
+    /// Adds the measurements of the next second.
     pub fn second(&mut self, interval: &Interval) {
         self.current.seconds += 1;
         for (number, measured) in interval.transactions.iter().enumerate() {
@@ -164,7 +164,7 @@ impl RampUp {
             }
         }
         if self.current.seconds >= self.window {
-            // Looks come a little before or after the ends of windows: what they show is taken as a rate.
+            // Samples come a little before or after the ends of windows, so the reads are taken as a rate.
             let grown = self.reads.0.zip(self.reads.1).filter(|(now, then)| now.0 > then.0);
             let rate = grown.map(|(now, then)| (now.1 - then.1) / (now.0 - then.0));
             self.current.reads = rate.map(|rate| rate * f64::from(self.window));
@@ -173,7 +173,7 @@ impl RampUp {
         }
     }
 
-    /// Takes up a look at the counters.
+    /// Adds a sample of the counters.
     pub fn sampled(&mut self, sample: &Sample) {
         self.reads.0 = sample.counters.get(Counter::BlockReads).map(|reads| (sample.at, reads)).or(self.reads.0);
         self.reads.1 = self.reads.1.or(self.reads.0);
@@ -186,12 +186,12 @@ impl RampUp {
             return false;
         };
         let (before, after) = last.split_at(COMPARED);
-        Course::of(after).agrees(&Course::of(before))
+        RampUpWindow::of(after).agrees(&RampUpWindow::of(before))
     }
 
-    /// What is to be told of it when it ends after so many seconds, of so many at most.
+    /// The result for the record, after a ramp-up of `ramp_up` seconds and a limit of `most` seconds.
     pub fn found(&self, steady: bool, ramp_up: u32, most: u32) -> Settled {
-        let figures = |window: &Course| {
+        let figures = |window: &RampUpWindow| {
             let rate = window.transactions / f64::from(window.seconds.max(1));
             let reads = window.per_transaction().map(|reads| format!(", {reads:.1} reads each")).unwrap_or_default();
             format!("{rate:.1} tps at {:.1} ms{reads}", window.mean_ms())
@@ -243,7 +243,7 @@ mod tests {
         assert!(reached(&unknown));
     }
 
-    /// So many seconds, each with as many transactions of so many milliseconds, as `of` says.
+    /// A number of seconds; `of` returns the transactions of each and their milliseconds.
     fn ramp_up(paced: bool, seconds: u32, of: impl Fn(u32) -> (u64, u64)) -> RampUp {
         let mut ramp_up = RampUp::new(paced, None);
         for second in 0..seconds {
@@ -266,7 +266,7 @@ mod tests {
         assert!(!ramp_up(false, 20, |second| (100, 10 + u64::from(second))).steady(), "responses slow down");
         assert!(!ramp_up(false, 20, |_| (0, 0)).steady(), "nothing is done");
         assert!(!ramp_up(true, 119, |_| (1, 10)).steady(), "terminals that think have longer windows");
-        // A few transactions a second differ by chance.
+        // A few transactions per second differ by chance.
         assert!(ramp_up(true, 120, |second| (u64::from(second * 7 % 5 == 0), 10)).steady());
         assert!(!ramp_up(true, 120, |second| (u64::from(second > 60) + u64::from(second > 70), 10)).steady());
     }

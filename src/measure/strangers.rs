@@ -1,5 +1,5 @@
-//! What others took from a run: CPU time of processes that are neither client nor server, time that the hypervisor
-//! gave away, and work of the device that neither asked for.
+//! Resources used by others during a run: CPU time of processes that are neither client nor server, CPU time that the
+//! hypervisor gave to other machines, and device reads that neither client nor server requested.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::counters::Counter;
 use super::sums::{Sum, Sums};
 
-/// Percent of the machine's CPU time, or of the device's time, above which strangers disturb a run.
+/// Percent of the machine's CPU time, or of the device's time, above which others disturb a run.
 pub const LIMIT: f64 = 10.0;
-/// How a note begins that says why the CPU time of strangers is not known.
+/// The start of a note that says why the CPU time of other processes is unknown.
 pub const CPU_UNKNOWN: &str = "CPU taken by others";
 /// Foreign processes that are named.
 const NAMED: usize = 10;
-/// The most foreign processes of which CPU time is added up: where thousands come and go, the idlest of them are
-/// forgotten, each of which had less than a thousandth of what all had.
+/// The maximum number of foreign processes whose CPU time is added up: with thousands of them the idlest are dropped,
+/// each with less than a thousandth of the total.
 const MOST_ADDED_UP: usize = 2_000;
 
 /// A process that is neither the client's nor the server's.
@@ -23,7 +23,7 @@ const MOST_ADDED_UP: usize = 2_000;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ForeignProcess {
-    /// Its name, as the kernel has it.
+    /// Its name in the kernel.
     pub name: String,
     /// Its id.
     pub pid: u32,
@@ -31,33 +31,34 @@ pub struct ForeignProcess {
     pub cpu_s: f64,
 }
 
-/// What others took in the measurement interval. What cannot be known is left out; `counters.notes` say why.
+/// Resources used by others in the measurement interval. What is unknown is left out; `counters.notes` say why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Strangers {
-    /// Percent of the machine's CPU time that neither client, nor server, nor the kernel itself used.
+    /// Percent of the machine's CPU time that was used by neither client nor server nor kernel threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<f64>,
-    /// Percent of it that the kernel's own threads and interrupts used; for whom is not known, so it is nobody's.
+    /// Percent of it used by kernel threads and interrupts; their cause is unknown, so they are attributed to nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<f64>,
     /// Percent of it that the hypervisor gave to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal: Option<f64>,
-    /// Percent of the time in which the device was busy with reads that neither client nor server asked for. What
-    /// others write cannot be told: the kernel writes it back later, for all.
+    /// Percent of the time in which the device was busy with reads that neither client nor server requested. Writes
+    /// cannot be attributed: the kernel writes pages back later, for all processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<f64>,
-    /// The busiest foreign processes. One that lives less than a second may be missing.
+    /// The busiest foreign processes. A process that lives less than a second may be missing.
     pub processes: Vec<ForeignProcess>,
 }
 
 impl Strangers {
-    /// Of what counters grew by in the interval, and of the foreign processes seen in it. None if nothing of it is
+    /// From the growth of counters in the interval, and the foreign processes of the interval. `None` if neither is
     /// known.
     pub fn of(sums: &Sums, processes: &Foreign) -> Option<Strangers> {
-        // Clocks of client, server and machine tick apart: only over the whole interval do their sums compare.
+        // The clocks of client, server and machine tick differently: their sums are comparable only over the whole
+        // interval.
         let percent = |part: &dyn Fn(&Sum) -> Option<f64>| {
             let both = sums.each().filter_map(|sum| part(sum).zip(sum.grown.get(Counter::MachineCpu)));
             let (part, all) = both.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
@@ -77,19 +78,20 @@ impl Strangers {
         (found != Strangers::default()).then_some(found)
     }
 
-    /// The resources of which others took more than [`LIMIT`], in words, with their percents.
-    pub fn beyond(&self) -> Vec<(&'static str, f64)> {
+    /// Of which resources others used more than [`LIMIT`], each with the words before and after its percentage.
+    pub fn beyond(&self) -> Vec<(&'static str, f64, &'static str)> {
         let all = [
-            ("the machine's CPU was used by other processes", self.cpu),
-            ("the machine's CPU was given to others by the hypervisor", self.steal),
-            ("the device's time went into reads of others", self.device),
+            ("other processes used", self.cpu, "% of the machine's CPU"),
+            ("the hypervisor gave other guests", self.steal, "% of the machine's CPU"),
+            ("reads of other processes took", self.device, "% of the device's time"),
         ];
-        all.into_iter().filter_map(|(what, share)| Some((what, share.filter(|share| *share > LIMIT)?))).collect()
+        let above = |share: Option<f64>| share.filter(|share| *share > LIMIT);
+        all.into_iter().filter_map(|(who, share, what)| Some((who, above(share)?, what))).collect()
     }
 }
 
-/// Percent of the time that the device spent on reads of others: of its busy time the share of reads, and of these the
-/// share of bytes that are not ours.
+/// Percent of the time that the device spent on reads of others: the share of reads in its busy time, times the share
+/// of bytes that are not ours.
 fn device(sums: &Sums) -> Option<f64> {
     let sum = |counter: Counter| sums.each().filter_map(|sum| sum.grown.get(counter)).reduce(|one, other| one + other);
     let seconds: f64 = sums.each().map(|sum| sum.seconds).sum();
@@ -104,12 +106,12 @@ fn device(sums: &Sums) -> Option<f64> {
     Some(100.0 * share(bytes - ours, bytes) * share(reads, all) * (busy / seconds).min(1.0))
 }
 
-/// CPU seconds of foreign processes, by id and name, added up over looks at them.
+/// CPU seconds of foreign processes, by id and name, summed over readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Foreign(BTreeMap<(u32, String), f64>);
 
 impl Foreign {
-    /// Adds what a look has found.
+    /// Adds a reading.
     pub fn add(&mut self, look: &[ForeignProcess]) {
         for process in look {
             *self.0.entry((process.pid, process.name.clone())).or_default() += process.cpu_s;
@@ -122,7 +124,7 @@ impl Foreign {
         }
     }
 
-    /// Those with the most.
+    /// The processes with the most CPU time.
     fn busiest(&self) -> Vec<ForeignProcess> {
         let process = |((pid, name), cpu_s): (&(u32, String), &f64)| ForeignProcess {
             name: name.clone(),
@@ -184,7 +186,7 @@ mod tests {
         assert_eq!(found.processes.iter().map(|process| process.pid).collect::<Vec<_>>(), [9, 8]);
         near(Some(found.processes[0].cpu_s), 3.0);
         assert_eq!(found.beyond().len(), 3);
-        // Where the server's processes are not known, neither is what is left.
+        // If the server's processes are unknown, so is the rest.
         let partly: Vec<Sample> = (0..=4).map(|at| sample(f64::from(at), &known[..4])).collect();
         let found = Strangers::of(&sums(&partly, 0.0..4.0), &Foreign::default()).unwrap();
         assert_eq!((found.cpu, found.device), (None, None));

@@ -1,30 +1,29 @@
-//! What counters grew by in a part of a run, added up while it goes on: a run of many hours keeps no sample of each
-//! second.
+//! Growth of counters in a part of a run, summed while it runs: a run of many hours stores no sample of each second.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::counters::{Counter, Counters, Growth};
 
-/// What counters grew by in some seconds in all of which the same of them were known.
+/// Growth of counters over seconds in which the same set of counters was known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sum {
-    /// How many seconds.
+    /// Number of seconds.
     pub seconds: f64,
-    /// Transactions completed in them, if that is known.
+    /// Transactions completed in them, if known.
     pub transactions: Option<f64>,
-    /// The growth of each counter that is known.
+    /// The growth of each known counter.
     pub grown: Counters,
 }
 
-/// What counters grew by in a part of a run. A ratio of two of them is of the seconds in which both are known: there is
-/// a sum for each set of counters that were known together, and of such sets there are few.
+/// Growth of counters in a part of a run. A ratio of two counters covers the seconds in which both are known: there is
+/// one sum for each set of counters that were known together, and there are few such sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums(BTreeMap<u64, Sum>);
 
 impl Sums {
-    /// Adds what counters grew by, as far as it is in the part: seconds since the run's start. `completed` are the
-    /// transactions completed in each second of the run, from 0.
+    /// Adds growth, as far as it lies in `part`: seconds since the run's start. `completed` are the transactions
+    /// completed in each second of the run, from 0.
     pub fn add<'a>(&mut self, growths: impl IntoIterator<Item = &'a Growth>, part: &Range<f64>, completed: &[u64]) {
         // Samples are taken a little after the full second.
         let inside = |growth: &&Growth| growth.from.round() >= part.start && growth.to.round() <= part.end;
@@ -75,7 +74,7 @@ mod tests {
         let all = growths(&(0..1_000).map(sample).collect::<Vec<_>>());
         let mut sums = Sums::default();
         sums.add(&all, &(100.0..300.0), &vec![2; 250]);
-        // With the log and without, of which the last fifty seconds are without transactions, too.
+        // With the log and without; the last fifty seconds are without transactions, too.
         let found: Vec<_> = sums.each().map(|sum| (sum.seconds.round(), sum.transactions)).collect();
         assert_eq!(found, [(10.0, None), (40.0, None), (30.0, Some(60.0)), (120.0, Some(240.0))]);
         let log: f64 = sums.each().filter_map(|sum| sum.grown.get(Counter::LogBytes)).sum();

@@ -1,32 +1,32 @@
 //! Where the start of a run ends and its steady state begins: the rule MSER-5 (K. P. White, "An effective truncation
 //! heuristic for bias reduction in simulation output", Simulation 69, 1997).
 //!
-//! The seconds are taken together in batches of five. Of all beginnings that could be left out, up to half of the run,
-//! the rule takes the one that leaves the mean of the rest with the smallest standard error.
+//! The seconds are combined into batches of five. Of all prefixes that could be left out, up to half of the run, the
+//! rule chooses the one that leaves the mean of the rest with the smallest standard error.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Seconds of a batch.
+/// Seconds per batch.
 const BATCH: usize = 5;
-/// Batches that a run needs: fewer say nothing.
+/// The minimum number of batches of a run.
 const FEWEST: usize = 10;
 
 /// When a run's throughput was steady.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SteadyState {
-    /// From when on, in seconds since the start of the run, ramp-up included; a multiple of five.
+    /// The start of the steady state, in seconds since the start of the run, ramp-up included; a multiple of five.
     pub from_s: f64,
-    /// The throughput of the interval's seconds before that, in percent of the throughput after it; none if it was
+    /// The throughput of the interval's seconds before that, in percent of the throughput after it; `None` if it was
     /// steady before the interval began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_percent: Option<f64>,
 }
 
-/// Looks for the steady state. `completed` are the transactions completed in each second of the run, from 0, ramp-up
-/// included; `interval` are the numbers of the interval's seconds. None if the run is shorter than 50 s.
+/// Finds the steady state. `completed` are the transactions completed in each second of the run, from 0, ramp-up
+/// included; `interval` are the numbers of the interval's seconds. `None` if the run is shorter than 50 s.
 pub fn steady_state(completed: &[u64], interval: Range<usize>) -> Option<SteadyState> {
     let run = completed.get(..interval.end.min(completed.len()))?;
     let batches: Vec<f64> = run.chunks_exact(BATCH).map(|batch| batch.iter().sum::<u64>() as f64).collect();
@@ -41,18 +41,18 @@ pub fn steady_state(completed: &[u64], interval: Range<usize>) -> Option<SteadyS
     Some(SteadyState { from_s: from as f64, start_percent })
 }
 
-/// The number of batches at the beginning that are best left out.
+/// The number of initial batches to leave out.
 fn truncation(batches: &[f64]) -> usize {
     let (mut sum, mut squares, mut number) = (0.0, 0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
-    // From the end, so that each beginning adds one batch to the sums.
+    // Backwards, so that each step adds one batch to the sums.
     for (left_out, batch) in batches.iter().enumerate().rev() {
         sum += batch;
         squares += batch * batch;
         number += 1.0;
         if left_out <= batches.len() / 2 {
             let error = (squares - sum * sum / number).max(0.0) / (number * number);
-            // Of equals the shortest beginning.
+            // Of equal ones, the shortest prefix.
             if error <= best.0 {
                 best = (error, left_out);
             }
@@ -65,7 +65,7 @@ fn truncation(batches: &[f64]) -> usize {
 mod tests {
     use super::*;
 
-    /// Of a level with noise that is the same each time.
+    /// A constant level with noise that is the same each time.
     fn noise(second: usize) -> u64 {
         (second * 7_919 % 13) as u64
     }

@@ -1,10 +1,10 @@
-//! What sessions are at while a transaction is under way, as seen by looking at them many times a second.
+//! Wait states of sessions with a transaction in progress, sampled many times a second.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a session is at.
+/// The wait state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
     /// The server works for it, or would if a CPU were free.
@@ -21,7 +21,7 @@ pub enum Wait {
     Other,
     /// The server waits for the client's next message.
     Client,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ impl Wait {
         Wait::Unknown,
     ];
 
-    /// As it is written in records and SQL.
+    /// The name in records and SQL.
     pub fn name(self) -> &'static str {
         match self {
             Wait::Running => "running",
@@ -58,18 +58,18 @@ impl Wait {
     }
 }
 
-/// A session as the server shows it at one moment.
+/// A session as shown by the server at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionLook {
+pub struct SessionSample {
     /// Its id at the server: that of its process or of its connection.
     pub id: u64,
-    /// The process or thread that works for it, if that runs on this machine and has no other session.
+    /// The process or thread that serves it, if that runs on this machine and serves no other session.
     pub task: Option<u32>,
-    /// What it is at.
+    /// Its wait state.
     pub wait: Wait,
 }
 
-/// Who has locked what sessions wait for.
+/// A session that holds a lock for which others wait.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -78,32 +78,32 @@ pub struct Blocker {
     pub id: u64,
     /// Whether it is one of the run's own sessions.
     pub ours: bool,
-    /// Sessions that wait for it.
+    /// Number of sessions that wait for it.
     pub waiting: u32,
-    /// Seconds since its transaction began; none if that is not known.
+    /// Seconds since its transaction began, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_s: Option<f64>,
-    /// What it is at, in the server's words: `active`, `idle in transaction`; empty if that is not shown.
+    /// Its state as reported by the server: `active`, `idle in transaction`; empty if not shown.
     pub state: String,
-    /// Its statement, or the last one that it has sent; empty if that is not shown.
+    /// Its current or last statement; empty if not shown.
     pub statement: String,
 }
 
-/// The most that is kept of a statement, in characters.
+/// The maximum stored length of a statement, in characters.
 const STATEMENT: usize = 300;
 
 impl Blocker {
-    /// A statement as it may be kept: cut to a length, and none in which a password may stand.
+    /// A statement for storage: truncated, and replaced if it may contain a password.
     pub(crate) fn statement(text: &str) -> String {
         let lower = text.to_ascii_lowercase();
         if ["password", "identified"].iter().any(|word| lower.contains(word)) {
-            return "(not shown: a password may stand in it)".to_owned();
+            return "(not shown: it may contain a password)".to_owned();
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ").chars().take(STATEMENT).collect()
     }
 
-    /// How much it holds up: sessions, and of as many the longest open transaction.
+    /// How much it blocks: the number of sessions, then the length of its transaction.
     pub(crate) fn weight(&self) -> f64 {
         let open = self.open_s.unwrap_or_default().max(0.0);
         f64::from(self.waiting) + open / (1.0 + open)
@@ -120,31 +120,31 @@ impl Blocker {
     }
 }
 
-/// What goes on at a server beside the run's transactions.
+/// Activity at a server besides the run's transactions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct BesideLook {
-    /// Who holds up sessions, those that hold up most first.
+pub struct ServerActivity {
+    /// Sessions that block others, those that block most first.
     pub blockers: Vec<Blocker>,
-    /// What it does in background, in words: `vacuum of stock`.
+    /// Background work, in words: `vacuum of stock`.
     pub work: Vec<String>,
 }
 
-/// What sessions were seen at in the measurement interval.
+/// Wait states of sessions in the measurement interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitsSeen {
-    /// Looks at all sessions.
+    /// Number of samples of all sessions.
     pub looks: u64,
-    /// By transaction type, and by what its sessions were at: how often that was seen. A look during which a session
-    /// went from one transaction to the next counts by halves.
+    /// By transaction type and wait state: the number of times it was seen. A sample during which a session went from
+    /// one transaction to the next counts half for each.
     pub by_type: BTreeMap<String, BTreeMap<String, f64>>,
-    /// How it was looked at, a source each.
+    /// How it was sampled, one entry for each source.
     pub sources: Vec<String>,
 }
 
 impl WaitsSeen {
-    /// One more, or a half, of a type.
+    /// Adds `weight` (1 or a half) to a type.
     pub fn note(&mut self, transaction: &str, wait: Wait, weight: f64) {
         if !self.by_type.contains_key(transaction) {
             self.by_type.insert(transaction.to_owned(), BTreeMap::new());
@@ -155,8 +155,8 @@ impl WaitsSeen {
     }
 }
 
-/// CPU seconds of a process' or thread's own, and seconds that it waited for a CPU; none where the system does not
-/// tell, or it has ended.
+/// CPU seconds of a process or thread, and seconds that it waited for a CPU; `None` if the system does not report them,
+/// or it has ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn schedule_of(task: u32) -> Option<(f64, f64)> {
     let text = std::fs::read_to_string(format!("/proc/{task}/schedstat")).ok()?;
@@ -171,20 +171,20 @@ pub(crate) fn schedule_of(_task: u32) -> Option<(f64, f64)> {
     None
 }
 
-/// The calling thread, as the system numbers it.
+/// The operating system's id of the calling thread.
 #[cfg(target_os = "linux")]
 pub(crate) fn this_thread() -> Option<u32> {
     u32::try_from(nix::unistd::gettid().as_raw()).ok()
 }
 
-/// The calling thread: not numbered on this system.
+/// The id of the calling thread: not available on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn this_thread() -> Option<u32> {
     None
 }
 
-/// What a thread of this process that works as a database in process is at, by the system call that it waits in; none
-/// where the system does not tell.
+/// The wait state of a thread of this process that executes an embedded database, from the system call that it waits
+/// in; `None` if the system does not show it.
 #[cfg(target_os = "linux")]
 pub(crate) fn call_of(thread: u32) -> Option<Wait> {
     use nix::libc::{
@@ -199,7 +199,7 @@ pub(crate) fn call_of(thread: u32) -> Option<Wait> {
     }
     let call: i64 = first.parse().ok()?;
     Some(match call {
-        // A page of memory that has to be read first: the database's file is mapped, or the program's.
+        // A page of memory that has to be read first: of the database's mapped file, or of the program.
         -1 => Wait::PageRead,
         call if [SYS_pread64, SYS_read, SYS_readv].contains(&call) => Wait::PageRead,
         call if [SYS_fsync, SYS_fdatasync, SYS_pwrite64, SYS_pwritev, SYS_write, SYS_writev, SYS_ftruncate]
@@ -208,12 +208,12 @@ pub(crate) fn call_of(thread: u32) -> Option<Wait> {
             Wait::Log
         }
         call if call == SYS_fcntl => Wait::OtherLock,
-        // What is left are waits for other threads and for their wake-up.
+        // The rest are waits for other threads.
         _ => Wait::OtherLock,
     })
 }
 
-/// What a thread is at: not known on this system.
+/// The wait state of a thread: not known on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn call_of(_thread: u32) -> Option<Wait> {
     None
@@ -238,7 +238,7 @@ mod tests {
         while call_of(other) != Some(Wait::OtherLock) {
             std::thread::yield_now();
         }
-        // Whoever reads his own line is in the call that reads it.
+        // A thread that reads its own line is in a read call.
         assert_eq!(call_of(me), Some(Wait::PageRead));
         drop(done);
         thread.join().unwrap();

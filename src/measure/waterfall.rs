@@ -1,10 +1,8 @@
-//! Where the time of the mean transaction goes, part by part, from what sessions were seen at and from clocks that are
-//! exact.
+//! The parts of the mean response time of a transaction, from samples of the sessions and from exact clocks.
 //!
-//! Looks at the sessions say what share of a type's time went where; the type's mean response time, which is exact,
-//! makes times of the shares. How long the processes ran, and waited for a CPU, comes from the scheduler's own clocks
-//! instead. So the parts add up to the mean response time by construction; what no source explains is a part of its
-//! own.
+//! Samples give the share of each wait state in a type's time; the type's mean response time, which is exact, converts
+//! shares to times. CPU time and the time of waiting for a CPU come from the scheduler's own clocks instead. The parts
+//! add up to the mean response time by construction; what no source explains is a part of its own.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +15,21 @@ use super::waits::{Wait, WaitsSeen};
 pub enum Part {
     /// From the user's intent until a session took the transaction.
     DriverQueue,
-    /// The driver worked for it.
+    /// The driver ran for it.
     ClientCpu,
-    /// The driver could have worked, and waited for a CPU.
+    /// The driver was runnable, and waited for a CPU.
     ClientCpuWait,
-    /// On the way, and until the other side woke up.
+    /// On the network, and until the other side woke up.
     Network,
-    /// The server worked for it.
+    /// The server ran for it.
     ServerCpu,
-    /// The server could have worked, and waited for a CPU.
+    /// The server was runnable, and waited for a CPU.
     ServerCpuWait,
     /// The log was written and flushed.
     Log,
-    /// Another transaction had locked a row.
+    /// It waited for a row locked by another transaction.
     RowLocks,
-    /// Any other lock was taken.
+    /// It waited for any other lock.
     OtherLocks,
     /// Pages were read.
     PageReads,
@@ -94,7 +92,7 @@ impl Part {
         }
     }
 
-    /// The wait that is seen of it, where it is known by looking.
+    /// The wait state of the part, if it is known from samples.
     fn seen(self) -> Option<Wait> {
         match self {
             Part::Log => Some(Wait::Log),
@@ -112,14 +110,14 @@ impl Part {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Parts {
-    /// The mean response time in microseconds: what the parts add up to. Of a deferred type, for which nobody waits, it
+    /// The mean response time in microseconds: the sum of the parts. For a deferred type, for which no user waits, it
     /// is the time that a session took.
     pub response_us: f64,
     /// Microseconds of each part, by the names of [`Part`].
     pub parts: BTreeMap<String, f64>,
-    /// One standard error of the parts that are known by looking, in microseconds.
+    /// One standard error of the parts that are known from samples, in microseconds.
     pub error_us: BTreeMap<String, f64>,
-    /// How often a session with a transaction of the type was looked at.
+    /// Number of samples of a session with a transaction of the type.
     pub samples: f64,
 }
 
@@ -134,55 +132,55 @@ impl Parts {
     }
 }
 
-/// Where the time goes, by transaction type.
+/// Parts of the response time, by transaction type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Waterfall {
     /// By transaction type.
     pub types: BTreeMap<String, Parts>,
-    /// Of the mean transaction of all types.
+    /// For the mean transaction of all types.
     pub all: Parts,
-    /// Looks at all sessions in the measurement interval.
+    /// Samples of all sessions in the measurement interval.
     pub looks: u64,
-    /// Looks a second.
+    /// Samples per second.
     pub looks_per_second: f64,
-    /// Where the parts come from, a line each, and what could not be told apart.
+    /// The sources of the parts, a line each, and parts that could not be separated.
     pub sources: Vec<String>,
 }
 
 /// Transactions of a type in the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TypeTimes {
-    /// How many had their times measured.
+    /// Number of transactions with measured times.
     pub count: u64,
     /// Their mean response time in microseconds.
     pub response_us: f64,
-    /// The mean time in microseconds that a session took.
+    /// The mean time that a session took, in microseconds.
     pub service_us: f64,
 }
 
-/// Exact clocks of the interval, in seconds; what is not known is none.
+/// Exact clocks of the interval, in seconds; unknown ones are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clocks {
-    /// The sessions' processes or threads at the server ran.
+    /// CPU time of the sessions' processes or threads at the server.
     pub server_cpu: Option<f64>,
-    /// They waited for a CPU.
+    /// Their time of waiting for a CPU.
     pub server_cpu_wait: Option<f64>,
-    /// The driver's threads ran.
+    /// CPU time of the driver's threads.
     pub client_cpu: Option<f64>,
-    /// They waited for a CPU.
+    /// Their time of waiting for a CPU.
     pub client_cpu_wait: Option<f64>,
-    /// The driver's threads.
+    /// Number of the driver's threads.
     pub threads: u32,
     /// Length of the interval.
     pub seconds: f64,
-    /// Whether the driver's threads are the database, too.
+    /// Whether the driver's threads also run the database.
     pub in_process: bool,
 }
 
-/// Session-seconds of a type, by what its sessions were at.
-struct Spent<'a> {
+/// Session seconds of a type, by wait state.
+struct TypeSamples<'a> {
     name: &'a str,
     times: TypeTimes,
     seconds: f64,
@@ -192,26 +190,26 @@ struct Spent<'a> {
     by_wait: BTreeMap<Wait, f64>,
 }
 
-impl Spent<'_> {
+impl TypeSamples<'_> {
     fn of(&self, wait: Wait) -> f64 {
         self.by_wait.get(&wait).copied().unwrap_or_default()
     }
 }
 
-/// With fewer sightings of sessions at work than this, chance may be half of a part.
+/// With fewer samples of working sessions than this, half of a part may be chance.
 const FEWEST_SAMPLES: f64 = 20.0;
 
 impl Waterfall {
-    /// Whether sessions were seen at work often enough to name what they spend their time on.
+    /// Whether there are enough samples to name what sessions spend their time on.
     pub fn tells(&self) -> bool {
         self.all.samples >= FEWEST_SAMPLES
     }
 
-    /// From all that is known of an interval; none if nobody looked at any session.
+    /// From all data of an interval; `None` without samples.
     pub fn of<'a>(seen: &WaitsSeen, types: &'a BTreeMap<String, TypeTimes>, clocks: &Clocks) -> Option<Waterfall> {
         let number: u64 = types.values().map(|times| times.count).sum();
         let of = |(name, times): (&'a String, &TypeTimes)| spent(name, *times, number, seen);
-        let spent: Vec<Spent<'_>> = types.iter().filter_map(of).collect();
+        let spent: Vec<TypeSamples<'_>> = types.iter().filter_map(of).collect();
         if seen.looks == 0 || spent.is_empty() || spent.iter().all(|of| of.samples <= 0.0) {
             return None;
         }
@@ -260,7 +258,7 @@ impl Waterfall {
     }
 }
 
-fn spent<'a>(name: &'a str, times: TypeTimes, all: u64, seen: &WaitsSeen) -> Option<Spent<'a>> {
+fn spent<'a>(name: &'a str, times: TypeTimes, all: u64, seen: &WaitsSeen) -> Option<TypeSamples<'a>> {
     if times.count == 0 {
         return None;
     }
@@ -273,15 +271,15 @@ fn spent<'a>(name: &'a str, times: TypeTimes, all: u64, seen: &WaitsSeen) -> Opt
         by_wait.insert(Wait::Unknown, seconds);
     }
     for (wait, times) in waits.into_iter().flatten().filter(|_| samples > 0.0) {
-        // What only a later version knows.
+        // A wait state of a later version.
         let wait = Wait::named(wait).unwrap_or(Wait::Unknown);
         *by_wait.entry(wait).or_default() += seconds * times / samples;
     }
-    Some(Spent { name, times, seconds, samples, share: times.count as f64 / all as f64, by_wait })
+    Some(TypeSamples { name, times, seconds, samples, share: times.count as f64 / all as f64, by_wait })
 }
 
-/// Session-seconds at the client that are shared out by the number of transactions, so that a type that was seldom seen
-/// there has its part, too.
+/// Session seconds at the client that are distributed by the number of transactions, so that a type that was rarely
+/// sampled there gets its part, too.
 const FEW: f64 = 0.01;
 
 /// Session-seconds of all types.
@@ -290,7 +288,7 @@ struct Totals {
     client: f64,
 }
 
-fn parts(of: &Spent<'_>, totals: &Totals, clocks: &Clocks) -> Parts {
+fn parts(of: &TypeSamples<'_>, totals: &Totals, clocks: &Clocks) -> Parts {
     let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
     let (running, at_client) = (of.of(Wait::Running), of.of(Wait::Client));
     let (server_cpu, server_wait) = if clocks.in_process {
@@ -298,7 +296,7 @@ fn parts(of: &Spent<'_>, totals: &Totals, clocks: &Clocks) -> Parts {
     } else {
         (clocks.server_cpu, clocks.server_cpu_wait)
     };
-    // The exact clocks are of all types together: a type has its share by what its sessions were seen at.
+    // The exact clocks cover all types together: each type gets a share according to its samples.
     let of_server = share(running, totals.running);
     let of_client = share(at_client + FEW * of.share, totals.client + FEW);
     let mut left = running + at_client;
@@ -309,9 +307,9 @@ fn parts(of: &Spent<'_>, totals: &Totals, clocks: &Clocks) -> Parts {
     };
     let cpu = take(server_cpu.map_or(running, |cpu| cpu * of_server));
     let client_cpu = take(clocks.client_cpu.filter(|_| !clocks.in_process).map_or(0.0, |cpu| cpu * of_client));
-    // A server that is woken up is seen to wait for its client until it has a CPU.
+    // A server process that is woken up appears to wait for its client until it has a CPU.
     let cpu_wait = take(server_wait.map_or(0.0, |wait| wait * of_server));
-    // While a driver's thread waits for a CPU, so do all sessions of it whose server waits for them.
+    // While a driver thread waits for a CPU, so do all of its sessions whose server waits for them.
     let waited = clocks.client_cpu_wait.filter(|_| !clocks.in_process).unwrap_or_default();
     let waiting = share(waited, f64::from(clocks.threads) * clocks.seconds).min(1.0);
     let client_wait = take((waited * of_client).max(waiting * at_client));
@@ -320,7 +318,7 @@ fn parts(of: &Spent<'_>, totals: &Totals, clocks: &Clocks) -> Parts {
 
     let mut found = Parts { samples: of.samples, ..Parts::default() };
     let us = |seconds: f64| 1e6 * seconds / of.times.count as f64;
-    // Nobody waits for a deferred transaction.
+    // No user waits for a deferred transaction.
     let queue = (of.times.response_us - of.times.service_us).max(0.0);
     found.response_us = queue + of.times.service_us;
     found.set(Part::DriverQueue, queue);
@@ -400,7 +398,7 @@ mod tests {
         near(Part::Log, 800.0);
         near(Part::ServerCpu, 400.0);
         near(Part::ServerCpuWait, 300.0);
-        // The second beyond what was seen running was seen as waiting for the client.
+        // The second that exceeds the sampled running time was sampled as waiting for the client.
         let (client, wait) =
             (found.types["new_order"].part(Part::ClientCpu), found.types["new_order"].part(Part::ClientCpuWait));
         assert!((client - 200.0).abs() < 1.0 && (49.0..=60.0).contains(&wait), "{client} {wait}");
@@ -421,10 +419,10 @@ mod tests {
         adds_up(&found);
         assert!((found.types["t"].part(Part::NotAttributed) - 600.0).abs() < 1e-6);
         assert_eq!(found.types["never_seen"].part(Part::NotAttributed), 50.0);
-        // Clocks that say more than there was: the parts still add up.
+        // Clocks with more time than there was: the parts still add up.
         let clocks = Clocks { server_cpu: Some(2.0), server_cpu_wait: Some(9.0), seconds: 1.0, ..Clocks::default() };
         adds_up(&Waterfall::of(&seen, &one, &clocks).unwrap());
-        // A server elsewhere: what is seen is all that is known.
+        // A server on another machine: only samples are known.
         let found = Waterfall::of(&seen, &one, &Clocks::default()).unwrap();
         adds_up(&found);
         assert!(found.sources.iter().any(|source| source.contains("not to be seen")), "{:?}", found.sources);

@@ -1,18 +1,18 @@
-//! A ready-made timetable of ten faults, from the mild to the hard.
+//! The standard schedule of `graymark chaos`: ten faults of increasing severity.
 
 use std::time::Duration;
 
 use super::Action;
 use super::Fault;
 
-/// Faults of the timetable.
+/// Number of faults.
 const FAULTS: u32 = 10;
-/// The shortest interval that it fits into, in seconds: each fault needs a level before it, and time to recover.
+/// The shortest interval, in seconds: each fault needs a reference level before it, and time to recover.
 pub const SHORTEST_CHAOS: u32 = 60;
 
-/// What the faults are done to.
+/// The system that the faults are injected into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
+pub enum FaultTarget {
     /// A server that Graymark did not start.
     Foreign,
     /// A private server.
@@ -23,13 +23,13 @@ pub enum Ground {
     Nodes,
 }
 
-/// Ten faults spread over a measurement interval of so many seconds. A private server is also stopped, restarted and
-/// killed, and nodes of a cluster are cut off from each other; of others only the network fails. The hardest come last,
-/// for a recovery that takes long delays what follows.
-pub fn chaos(seconds: u32, ground: Ground) -> Vec<Fault> {
+/// Ten faults spread over a measurement interval of `seconds`. A private server is also stopped, restarted and killed,
+/// and nodes of a cluster are partitioned; other servers only get network faults. The most severe faults come last,
+/// because a slow recovery delays the faults after it.
+pub fn chaos(seconds: u32, ground: FaultTarget) -> Vec<Fault> {
     let second = Duration::from_secs(1);
     let hiccup = Duration::from_millis(200);
-    // Half a slot before the first, one after the beginning of the last.
+    // Half a slot before the first fault, one slot from the start of the last to the end.
     let slot = Duration::from_secs(seconds.into()) * 2 / (2 * FAULTS + 1);
     let long = whole(slot / 4, second / 10);
     let delay = |ms| Action::Delay { by: Duration::from_millis(ms), length: long };
@@ -39,7 +39,7 @@ pub fn chaos(seconds: u32, ground: Ground) -> Vec<Fault> {
     let part = |number, length| Action::PartitionNode { number, length };
     let actions: [Action; FAULTS as usize] = match ground {
         // The first node takes writes until the last fault.
-        Ground::Standbys => [
+        FaultTarget::Standbys => [
             stop(2, hiccup),
             stop(2, long),
             part(2, hiccup),
@@ -51,7 +51,7 @@ pub fn chaos(seconds: u32, ground: Ground) -> Vec<Fault> {
             Action::Kill,
             Action::KillPrimary,
         ],
-        Ground::Nodes => [
+        FaultTarget::Nodes => [
             Action::Stop(hiccup),
             Action::Stop(long),
             stop(1, hiccup),
@@ -63,7 +63,7 @@ pub fn chaos(seconds: u32, ground: Ground) -> Vec<Fault> {
             Action::KillNode(2),
             Action::KillNode(1),
         ],
-        Ground::Private => [
+        FaultTarget::Private => [
             delay(1),
             delay(10),
             bandwidth(mb),
@@ -75,7 +75,7 @@ pub fn chaos(seconds: u32, ground: Ground) -> Vec<Fault> {
             Action::Kill,
             Action::Kill,
         ],
-        Ground::Foreign => [
+        FaultTarget::Foreign => [
             delay(1),
             delay(5),
             delay(20),
@@ -92,7 +92,7 @@ pub fn chaos(seconds: u32, ground: Ground) -> Vec<Fault> {
     (0..).zip(actions).map(|(number, action)| Fault { at: at(number), action }).collect()
 }
 
-/// Cut to a multiple of a step, to be read more easily.
+/// Rounds down to a multiple of a step, for readability.
 fn whole(time: Duration, step: Duration) -> Duration {
     step * (time.as_millis() / step.as_millis().max(1)) as u32
 }
@@ -104,25 +104,25 @@ mod tests {
 
     #[test]
     fn ten_faults_fit_into_any_interval_that_is_long_enough() {
-        for ground in [Ground::Foreign, Ground::Private, Ground::Standbys, Ground::Nodes] {
+        for ground in [FaultTarget::Foreign, FaultTarget::Private, FaultTarget::Standbys, FaultTarget::Nodes] {
             for seconds in [SHORTEST_CHAOS, 300, 7_200, 30 * 86_400] {
                 let plan = Plan { fault: chaos(seconds, ground), ..Plan::default() };
                 let faults = plan.timetable(seconds).unwrap();
                 assert_eq!((faults.len(), &faults), (10, &plan.fault));
                 let written: Plan = toml::from_str(&plan.to_toml().unwrap()).unwrap();
                 assert_eq!(written, plan, "{seconds}");
-                // Enough time before each for a level.
+                // Each fault has enough time before it for a reference level.
                 let apart = faults.windows(2).all(|two| {
                     let end = two[0].at + two[0].action.length().unwrap_or_default();
                     two[1].at >= end + Duration::from_secs(4)
                 });
                 assert!(apart && faults[0].at >= Duration::from_secs(2), "{faults:?}");
                 let any = |is: fn(&Action) -> bool| faults.iter().any(|fault| is(&fault.action));
-                assert_eq!(any(Action::needs_private_server), ground != Ground::Foreign);
-                assert_eq!(any(|it| it.node().is_some()), matches!(ground, Ground::Standbys | Ground::Nodes));
-                assert_eq!(any(Action::needs_standbys), ground == Ground::Standbys);
-                // Sessions are led through a relay to one host only.
-                assert_eq!(any(Action::is_of_network), matches!(ground, Ground::Foreign | Ground::Private));
+                assert_eq!(any(Action::needs_private_server), ground != FaultTarget::Foreign);
+                assert_eq!(any(|it| it.node().is_some()), matches!(ground, FaultTarget::Standbys | FaultTarget::Nodes));
+                assert_eq!(any(Action::needs_standbys), ground == FaultTarget::Standbys);
+                // Only the sessions of a single host go through a relay.
+                assert_eq!(any(Action::is_of_network), matches!(ground, FaultTarget::Foreign | FaultTarget::Private));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What each command takes where neither its user nor the database says otherwise. These values stand here alone: runs
-//! take them from here, and so does `--help`.
+//! The defaults of each command, for values that neither the user nor the database sets. Both runs and `--help` take
+//! them from here.
 
 use clap::ValueEnum as _;
 
@@ -14,7 +14,7 @@ use crate::workload::known;
 /// Whether the runs of a command have keying and think times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkTime {
-    /// If they are asked for, or the profile has them.
+    /// If requested, or if the profile has them.
     Optional,
     /// Always.
     Always,
@@ -22,65 +22,65 @@ pub enum ThinkTime {
     Never,
 }
 
-/// What a command is for, as far as that bears on its defaults.
+/// The purpose of a command, which determines its defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// It runs on what is loaded.
+    /// Runs on the loaded database.
     Run,
-    /// It loads what is absent, and runs.
+    /// Loads the database if needed, and runs.
     LoadAndRun,
-    /// It runs TPC-C again and again, and loads what is absent.
+    /// Repeats TPC-C runs, and loads the database if needed.
     Sweep,
-    /// It loads each combination of what it varies.
+    /// Loads each combination of the varied settings.
     Grid,
-    /// It runs nothing.
+    /// Executes no run.
     NoRun,
-    /// It tests ACID properties, and loads what is absent.
+    /// Tests ACID properties, and loads the database if needed.
     Acid,
 }
 
 /// The defaults of a command. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defaults {
-    /// What it is for.
+    /// The purpose of the command.
     pub purpose: Purpose,
     /// Whether there are keying and think times.
     pub think_time: ThinkTime,
     /// Keying and think times.
     pub pace: Pace,
-    /// Sessions without think time.
+    /// Number of sessions without think time.
     pub clients: u32,
-    /// Time before the interval without think time.
+    /// Ramp-up without think time.
     pub ramp_up: u32,
-    /// Length of the interval.
+    /// Length of the measurement interval.
     pub duration: u32,
-    /// When the conditions are checked.
+    /// When the consistency conditions are checked.
     pub check: Check,
-    /// The most that a warm-up until nothing changes takes; 0 without one.
+    /// Time limit of a warm-up that ends when the load is steady; 0 without one.
     pub steady: u32,
 }
 
-/// Warehouses or branches to be loaded.
+/// Number of warehouses or branches to load.
 pub const SCALE: u32 = 1;
-/// The same for tests of ACID properties, some of which need a second one.
+/// The same for ACID tests, some of which need two.
 pub const ACID_SCALE: u32 = 2;
-/// Time before the interval with a pace, in seconds.
+/// Ramp-up with a pace, in seconds.
 pub const RAMP_UP_PACED: u32 = 60;
-/// From one checkpoint to the next with a pace, in seconds.
+/// Time between checkpoints with a pace, in seconds.
 pub const CHECKPOINT_PACED: u32 = 20 * 60;
-/// Sessions of an open loop.
+/// Number of sessions of an open loop.
 pub const CLIENTS_OF_RATE: u32 = 16;
 /// Length of a stage in seconds.
 pub const STAGE_SECONDS: u32 = 30;
-/// How long a database that is away when the run ends is waited for, in seconds.
+/// How long to wait for a database that is unreachable at the end of the run, in seconds.
 pub const RECONNECT_FOR: u32 = 5 * 60;
 /// The isolation level of sessions.
 pub const ISOLATION: Isolation = Isolation::ReadCommitted;
-/// With a pace: warehouses or branches for each session, the fewest sessions, and the most.
+/// With a pace: warehouses or branches for each session, minimum and maximum number of sessions.
 const SESSIONS_PACED: (u32, u32, u32) = (100, 8, 1_000);
 
 impl Defaults {
-    /// Of `graymark run`.
+    /// Defaults of `graymark run`.
     pub const RUN: Defaults = Defaults {
         purpose: Purpose::Run,
         think_time: ThinkTime::Optional,
@@ -91,21 +91,21 @@ impl Defaults {
         check: Check::After,
         steady: 0,
     };
-    /// Of `graymark bench`.
+    /// Defaults of `graymark bench`.
     pub const BENCH: Defaults = Defaults { purpose: Purpose::LoadAndRun, check: Check::Both, ..Defaults::RUN };
-    /// Of `graymark chaos`.
+    /// Defaults of `graymark chaos`.
     pub const CHAOS: Defaults = Defaults { duration: 5 * 60, ..Defaults::BENCH };
-    /// Of commands that run nothing.
+    /// Defaults of commands without a run.
     pub const NO_RUN: Defaults = Defaults { purpose: Purpose::NoRun, ..Defaults::RUN };
-    /// Of `graymark acid`.
+    /// Defaults of `graymark acid`.
     pub const ACID: Defaults =
         Defaults { purpose: Purpose::Acid, think_time: ThinkTime::Never, clients: 8, ..Defaults::RUN };
-    /// Of `graymark sweep load`. Clause 5.6.2 asks for 20 minutes.
+    /// Defaults of `graymark sweep load`. Clause 5.6.2 requires 20 minutes.
     pub const SWEEP_LOAD: Defaults = Defaults { duration: 20 * 60, ..Defaults::SWEEP_WAREHOUSES };
-    /// Of `graymark sweep load --rates`.
+    /// Defaults of `graymark sweep load --rates`.
     pub const SWEEP_RATES: Defaults =
         Defaults { purpose: Purpose::Sweep, think_time: ThinkTime::Never, ..Defaults::RUN };
-    /// Of `graymark sweep warehouses`.
+    /// Defaults of `graymark sweep warehouses`.
     pub const SWEEP_WAREHOUSES: Defaults = Defaults {
         think_time: ThinkTime::Always,
         pace: Pace::Standard,
@@ -113,11 +113,11 @@ impl Defaults {
         purpose: Purpose::Sweep,
         ..Defaults::RUN
     };
-    /// Of `graymark sweep max --of clients`.
+    /// Defaults of `graymark sweep max --of clients`.
     pub const SWEEP_MAX_CLIENTS: Defaults = Defaults { purpose: Purpose::Sweep, duration: 5 * 60, ..Defaults::RUN };
-    /// Of `graymark sweep max --of warehouses`.
+    /// Defaults of `graymark sweep max --of warehouses`.
     pub const SWEEP_MAX_WAREHOUSES: Defaults = Defaults { pace: Pace::Standard, ..Defaults::SWEEP_MAX_CLIENTS };
-    /// Of `graymark sweep grid`.
+    /// Defaults of `graymark sweep grid`.
     pub const GRID: Defaults = Defaults {
         purpose: Purpose::Grid,
         think_time: ThinkTime::Never,
@@ -128,18 +128,19 @@ impl Defaults {
         ..Defaults::RUN
     };
 
-    /// Time before the interval, in seconds.
+    /// Ramp-up in seconds.
     pub fn ramp_up(&self, paced: bool) -> u32 {
         if paced { RAMP_UP_PACED } else { self.ramp_up }
     }
 
-    /// Sessions with a pace, of a number of warehouses or branches.
+    /// Number of sessions with a pace, for a number of warehouses or branches.
     pub fn sessions_paced(scale: u32) -> u32 {
         let (each, fewest, most) = SESSIONS_PACED;
         scale.div_ceil(each).clamp(fewest, most)
     }
 
-    /// The default of an option, named as a key of a plan, as it stands in `--help`; none where there is none to name.
+    /// The default of an option as shown in `--help`; options are named as in a plan. `None` if there is nothing to
+    /// show.
     pub fn text(&self, option: &str) -> Option<String> {
         let text = self.without_rates(option)?;
         let with_rates =
@@ -151,7 +152,7 @@ impl Defaults {
         })
     }
 
-    /// The same, of what is not a sweep over rates.
+    /// The same, for commands other than sweeps of rates.
     fn without_rates(&self, option: &str) -> Option<String> {
         let by_pace = |without: String, with: String| match self.think_time {
             ThinkTime::Optional if without == with => without,
@@ -171,12 +172,12 @@ impl Defaults {
                 }
             },
             "scale" => match self.purpose {
-                Purpose::Run => "what is loaded".to_owned(),
+                Purpose::Run => "as loaded".to_owned(),
                 Purpose::Grid => SCALE.to_string(),
-                Purpose::Acid => format!("what is loaded, else {ACID_SCALE}"),
-                _ => format!("what is loaded, else {SCALE}"),
+                Purpose::Acid => format!("as loaded, else {ACID_SCALE}"),
+                _ => format!("as loaded, else {SCALE}"),
             },
-            "profile" => "what is loaded, else the first".to_owned(),
+            "profile" => "as loaded, else the first".to_owned(),
             "pace" => match (self.pace, &usual_pace()[..]) {
                 (Pace::None, [first, ..]) if self.purpose != Purpose::Sweep => {
                     format!("{}; {first}: {}", Pace::None, Pace::Standard)
@@ -192,13 +193,13 @@ impl Defaults {
                 };
                 by_pace(self.clients.to_string(), paced) + &at_rate
             }
-            "threads" => "one for every four processors; an embedded engine has one for each client".to_owned(),
+            "threads" => "one for every four processors; one for each client of an embedded engine".to_owned(),
             "ramp_up" => by_pace(time(self.ramp_up), time(RAMP_UP_PACED)),
             "duration" => time(self.duration),
             "stage_duration" => time(STAGE_SECONDS),
-            "via" => "procedures where the engine has them".to_owned(),
+            "via" => "procedures if the engine supports them".to_owned(),
             "isolation" => format!("{}; with row locks", ISOLATION.words().replace(' ', "-")),
-            "seed" => "random; it is recorded".to_owned(),
+            "seed" => "random, and recorded".to_owned(),
             "check" => match self.check {
                 Check::None => "none",
                 Check::After => "after",
@@ -208,14 +209,14 @@ impl Defaults {
             "checkpoint" => by_pace("none".to_owned(), time(CHECKPOINT_PACED)),
             "arrivals" => "poisson".to_owned(),
             "vacuum" | "warm" | "allow_errors" | "history" | "rate" => "none".to_owned(),
-            "vacuums" => "no limit".to_owned(),
+            "vacuums" | "connect_rate" => "no limit".to_owned(),
             "steady" if self.steady == 0 => "off".to_owned(),
             "steady" => time(self.steady),
             "timeout" if matches!(self.purpose, Purpose::NoRun | Purpose::Acid) => {
-                "no limit while the server answers".to_owned()
+                "no limit while the server responds".to_owned()
             }
             "timeout" => {
-                format!("{} for transactions; no limit for other answers while the server answers", time(TIMEOUT))
+                format!("{} for transactions; no limit for other requests while the server responds", time(TIMEOUT))
             }
             "reconnect_for" => time(RECONNECT_FOR),
             "jobs" => "one for each processor".to_owned(),
@@ -225,7 +226,7 @@ impl Defaults {
         })
     }
 
-    /// What a sweep's runs have in common, filled in: what must not differ from run to run.
+    /// Fills in the values that must be the same for all runs of a sweep.
     pub fn of_all_points(&self, plan: Plan) -> Plan {
         let pace = plan.pace.unwrap_or(self.pace);
         plan.or(Plan {
@@ -239,7 +240,7 @@ impl Defaults {
     }
 }
 
-/// Profiles whose runs have the standard's pace by default.
+/// Profiles that have the standard's pace by default.
 fn usual_pace() -> Vec<&'static str> {
     struct Usual;
     impl WorkloadVisitor for Usual {
@@ -253,7 +254,7 @@ fn usual_pace() -> Vec<&'static str> {
     WorkloadName::value_variants().iter().flat_map(|name| name.visit(Usual)).collect()
 }
 
-/// A time as it is given on the command line.
+/// A time in the notation of the command line.
 fn time(seconds: u32) -> String {
     if seconds >= 120 && seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
 }

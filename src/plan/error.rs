@@ -3,29 +3,29 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a plan cannot be read, written or executed. The text is one line that says what to do.
+/// Why a plan cannot be read, written or executed. The message is one line that says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Its file cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}: {source}; --plan takes the plan.toml of a record", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Its file is no plan.
+    /// The file is not a plan.
     #[error("{} is not a plan, line {line}: {why}", .path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// In the words of the parser.
+        /// The parser's message.
         why: String,
     },
-    /// A value in its file is out of range.
+    /// A value is out of range.
     #[error("{}: {key}: {why}", .path.display())]
     Value {
         /// The file.
@@ -35,16 +35,16 @@ pub enum Error {
         /// What is allowed.
         why: String,
     },
-    /// It asks for stages and for something that does not go with them, or for too many.
+    /// Stages are combined with an incompatible option, or there are too many.
     #[error("{0}")]
     Stages(String),
-    /// It asks for a rate and for something that does not go with it.
+    /// A rate is combined with an incompatible option.
     #[error("{0}")]
     Rate(String),
-    /// Its faults cannot be carried out as they are planned.
+    /// The faults cannot be executed as planned.
     #[error("{0}")]
     Fault(String),
-    /// It cannot be written.
+    /// The plan cannot be written.
     #[error("the plan cannot be written as TOML: {0}")]
     Write(#[from] toml::ser::Error),
 }

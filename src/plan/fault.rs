@@ -1,4 +1,4 @@
-//! Faults on a timetable: what is to go wrong in a run, and when.
+//! Planned faults: what to inject in a run, and when.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,88 +10,86 @@ use serde::{Deserialize, Serialize};
 use super::{Error, LONGEST, Plan};
 use crate::size;
 
-/// The most faults of a run: each is told in a row of its own.
+/// Maximum number of faults in a run: the report has a row for each.
 const MOST_FAULTS: usize = 100;
-/// The longest delay of an answer.
+/// Maximum delay of a reply.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
-/// What is said of a text that is no fault.
-const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, kill primary, kill standby [for TIME], restart, \
-                     stop [node NUMBER] for TIME, delay TIME for TIME, bandwidth SIZE for TIME, partition [node \
-                     NUMBER] for TIME, slow flush TIME for TIME, full disk for TIME, script PATH, such as --fault \
-                     '60s: stop for 5s'";
+/// Usage text for an invalid fault.
+const USAGE: &str = "give AT: DO; DO is one of kill, kill node NUMBER, kill primary, kill standby [for TIME], \
+                     restart, stop [node NUMBER] for TIME, delay TIME for TIME, bandwidth SIZE for TIME, \
+                     partition [node NUMBER] for TIME, slow flush TIME for TIME, full disk for TIME, \
+                     script PATH, such as --fault '60s: stop for 5s'";
 
-/// Something that goes wrong at a time of a run.
+/// A fault, and when it is injected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Entry", into = "Entry")]
 pub struct Fault {
-    /// When it begins, since the beginning of the measurement interval.
+    /// Start, from the beginning of the measurement interval.
     pub at: Duration,
-    /// What is done.
+    /// What to inject.
     pub action: Action,
 }
 
-/// What a fault does.
+/// A kind of fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// All processes of a private server are killed with SIGKILL, and it is started again.
+    /// Kills all processes of a private server with SIGKILL, then starts it again.
     Kill,
-    /// The same with one node of a private cluster; its number, from 1.
+    /// Kills one node of a private cluster; its number, from 1.
     KillNode(usize),
-    /// All processes of the server of a private cluster that takes writes are killed with SIGKILL, and a standby takes
-    /// its place.
+    /// Kills the primary of a private cluster with SIGKILL, then promotes a standby.
     KillPrimary,
-    /// All processes of a standby of a private cluster are killed with SIGKILL; after this time, if there is one, it is
-    /// started again.
+    /// Kills a standby of a private cluster with SIGKILL, and starts it again after this time, if given.
     KillStandby(Option<Duration>),
-    /// A private server is stopped in order and started again.
+    /// Shuts a private server down and starts it again.
     Restart,
-    /// All processes of a private server are stopped (SIGSTOP), and go on after this time.
+    /// Suspends all processes of a private server (SIGSTOP) for this time.
     Stop(Duration),
-    /// The same with one node of a private cluster.
+    /// Suspends one node of a private cluster.
     StopNode {
         /// Its number, from 1.
         number: usize,
-        /// How long.
+        /// Duration.
         length: Duration,
     },
-    /// Answers of the server arrive later by `by`, for `length`.
+    /// Delays the server's replies by `by`, for `length`.
     Delay {
-        /// How much later.
+        /// The delay.
         by: Duration,
-        /// How long.
+        /// Duration.
         length: Duration,
     },
-    /// All sessions together get so many bytes a second to the server, and as many from it, for `length`.
+    /// Limits all sessions together to so many bytes per second in each direction, for `length`.
     Bandwidth {
-        /// The bytes.
+        /// The limit.
         bytes_per_second: u64,
-        /// How long.
+        /// Duration.
         length: Duration,
     },
-    /// Nothing passes between sessions and server for this time; connections stay open.
+    /// Drops all traffic between sessions and server for this time; connections stay open.
     Partition(Duration),
-    /// Nothing passes between one node of a private cluster and the others for this time; sessions reach all of them.
+    /// Drops all traffic between one node of a private cluster and the others for this time; sessions reach all nodes.
     PartitionNode {
         /// Its number, from 1.
         number: usize,
-        /// How long.
+        /// Duration.
         length: Duration,
     },
-    /// It takes a private server's disk `by` longer to make something durable, for `length`.
+    /// Delays each flush of a private server's disk by `by`, for `length`.
     SlowFlush {
-        /// How much longer.
+        /// The delay.
         by: Duration,
-        /// How long.
+        /// Duration.
         length: Duration,
     },
-    /// Nothing more fits on a private server's disk for this time.
+    /// Makes a private server's disk full for this time.
     FullDisk(Duration),
-    /// A program is run, and waited for.
+    /// Runs a program and waits for it.
     Script(PathBuf),
 }
 
 impl Action {
-    /// How long it lasts, where that is known before.
+    /// Duration, if it is known in advance.
     pub fn length(&self) -> Option<Duration> {
         match self {
             Action::Kill | Action::KillNode(_) | Action::KillPrimary | Action::Restart | Action::Script(_) => None,
@@ -105,13 +103,13 @@ impl Action {
         }
     }
 
-    /// Whether only a server that Graymark started can be treated like that.
+    /// Whether it needs a private server.
     pub fn needs_private_server(&self) -> bool {
         let whole = matches!(self, Action::Kill | Action::Restart | Action::Stop(_));
         whole || self.needs_standbys() || self.node().is_some()
     }
 
-    /// The node of a private cluster that it is done to, from 1; none if it names none.
+    /// The node of a private cluster that it affects, from 1; `None` if it names no node.
     pub fn node(&self) -> Option<usize> {
         match self {
             Action::KillNode(number) | Action::StopNode { number, .. } | Action::PartitionNode { number, .. } => {
@@ -121,17 +119,17 @@ impl Action {
         }
     }
 
-    /// Whether only a server with standbys that Graymark started can be treated like that.
+    /// Whether it needs a private server with standbys.
     pub fn needs_standbys(&self) -> bool {
         matches!(self, Action::KillPrimary | Action::KillStandby(_))
     }
 
-    /// Whether it is of the disk below a private server's data.
+    /// Whether it affects the disk of a private server.
     pub fn is_of_disk(&self) -> bool {
         matches!(self, Action::SlowFlush { .. } | Action::FullDisk(_))
     }
 
-    /// Whether it is of the network between sessions and server.
+    /// Whether it affects the network between sessions and server.
     pub fn is_of_network(&self) -> bool {
         matches!(self, Action::Delay { .. } | Action::Bandwidth { .. } | Action::Partition(_))
     }
@@ -170,16 +168,16 @@ impl FromStr for Action {
         let (word, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim()));
         let lasting = || rest.strip_prefix("for ").ok_or_else(|| format!("`{word}` needs a time: {word} for 5s"));
         let two = |such: &str| {
-            rest.split_once(" for ").ok_or_else(|| format!("`{word}` needs a measure and a time: {word} {such}"))
+            rest.split_once(" for ").ok_or_else(|| format!("`{word}` needs an amount and a time: {word} {such}"))
         };
         match word {
             "kill" if is_of_node(rest) => {
                 let number = node(rest).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| Action::KillNode(number));
-                number.ok_or_else(|| "a node has a number from 1: kill node 2".to_owned())
+                number.ok_or_else(|| "nodes are numbered from 1: kill node 2".to_owned())
             }
             "stop" | "partition" if is_of_node(rest) => {
                 let named = node(rest).and_then(|(number, rest)| Some((number, rest.strip_prefix("for ")?)));
-                let wrong = || format!("a node has a number from 1, and `{word}` needs a time: {word} node 2 for 5s");
+                let wrong = || format!("nodes are numbered from 1, and `{word}` needs a time: {word} node 2 for 5s");
                 let (number, length) = named.ok_or_else(wrong)?;
                 let length = duration(length)?;
                 Ok(match word {
@@ -193,7 +191,7 @@ impl FromStr for Action {
                 let length = rest.strip_prefix("standby for ").unwrap_or_default();
                 Ok(Action::KillStandby(Some(duration(length)?)))
             }
-            "kill" | "restart" if !rest.is_empty() => Err(format!("`{word}` takes nothing more: leave out `{rest}`")),
+            "kill" | "restart" if !rest.is_empty() => Err(format!("`{word}` has no arguments: remove `{rest}`")),
             "kill" => Ok(Action::Kill),
             "restart" => Ok(Action::Restart),
             "stop" => Ok(Action::Stop(duration(lasting()?)?)),
@@ -202,22 +200,22 @@ impl FromStr for Action {
                 let (by, length) = two("5ms for 30s")?;
                 let by = duration(by)?;
                 if by > LONGEST_DELAY {
-                    return Err("a delay is at most 60s: take `partition for TIME` instead".to_owned());
+                    return Err("a delay is at most 60s: use `partition for TIME` instead".to_owned());
                 }
                 Ok(Action::Delay { by, length: duration(length)? })
             }
             "slow" => {
-                let wanted = "`slow` is of flushes: slow flush 20ms for 30s";
+                let wanted = "`slow` needs `flush`: slow flush 20ms for 30s";
                 let (by, length) =
                     rest.strip_prefix("flush ").and_then(|rest| rest.split_once(" for ")).ok_or(wanted)?;
                 let by = duration(by)?;
                 if by > LONGEST_DELAY {
-                    return Err("a flush is at most 60s slower".to_owned());
+                    return Err("a flush can be at most 60s slower".to_owned());
                 }
                 Ok(Action::SlowFlush { by, length: duration(length)? })
             }
             "full" => {
-                let length = rest.strip_prefix("disk for ").ok_or("`full` is a disk: full disk for 10s")?;
+                let length = rest.strip_prefix("disk for ").ok_or("`full` needs `disk`: full disk for 10s")?;
                 Ok(Action::FullDisk(duration(length)?))
             }
             "bandwidth" => {
@@ -227,7 +225,7 @@ impl FromStr for Action {
             }
             "script" if rest.is_empty() => Err("`script` needs the path of a program: script ./failover.sh".to_owned()),
             "script" => Ok(Action::Script(PathBuf::from(rest))),
-            _ => Err(format!("there is no fault `{word}`: {USAGE}")),
+            _ => Err(format!("unknown fault `{word}`: {USAGE}")),
         }
     }
 }
@@ -247,19 +245,19 @@ impl FromStr for Fault {
     }
 }
 
-/// Whether what comes after a word names a node.
+/// Whether the text after a word names a node.
 fn is_of_node(rest: &str) -> bool {
     rest.split_whitespace().next() == Some("node")
 }
 
-/// The number of a node, from 1, and what comes after it.
+/// Parses the number of a node, from 1; returns it and the rest.
 fn node(rest: &str) -> Option<(usize, &str)> {
     let rest = rest.strip_prefix("node")?.trim_start();
     let (number, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     Some((number.parse().ok().filter(|number| *number > 0)?, rest.trim_start()))
 }
 
-/// A time of at least a millisecond.
+/// Parses a time of at least a millisecond.
 fn duration(text: &str) -> Result<Duration, String> {
     let time = moment(text)?;
     if time < Duration::from_millis(1) { Err("give a time of at least 1ms".to_owned()) } else { Ok(time) }
@@ -268,10 +266,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 fn moment(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let time = humantime::parse_duration(text).ok().filter(|time| time.as_secs() <= LONGEST);
-    time.ok_or_else(|| format!("`{text}` is no time: give one such as 90s, 500ms or 5m"))
+    time.ok_or_else(|| format!("`{text}` is not a time: give one such as 90s, 500ms or 5m"))
 }
 
-/// A fault as it stands in a plan file.
+/// A fault in a plan file.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -295,33 +293,33 @@ impl From<Fault> for Entry {
 }
 
 impl Plan {
-    /// Whether any planned fault is of the disk below a private server's data.
+    /// Whether any planned fault affects the disk of a private server.
     pub fn has_disk_faults(&self) -> bool {
         self.fault.iter().any(|fault| fault.action.is_of_disk())
     }
 
-    /// Whether any planned fault is of the network between sessions and server.
+    /// Whether any planned fault affects the network between sessions and server.
     pub fn has_network_faults(&self) -> bool {
         self.fault.iter().any(|fault| fault.action.is_of_network())
     }
 
-    /// Whether any planned fault is of the network between the nodes of a private cluster.
+    /// Whether any planned fault affects the network between the nodes of a private cluster.
     pub fn has_node_partitions(&self) -> bool {
         self.fault.iter().any(|fault| matches!(fault.action, Action::PartitionNode { .. }))
     }
 
-    /// The planned faults in the order of time, of a measurement interval of so many seconds.
+    /// The planned faults in order of time, for a measurement interval of `seconds`.
     ///
     /// # Errors
-    /// If there are too many, if one does not end within the interval or before the next begins, or if its script is no
-    /// file: what could be measured of it would be its own and another's, or nothing.
+    /// If there are too many, if one does not end within the interval or before the next begins, or if its script is
+    /// not a file: its effects could not be measured, or not be separated from those of another fault.
     pub fn timetable(&self, seconds: u32) -> Result<Vec<Fault>, Error> {
         let refused = |why: String| Err(Error::Fault(why));
         let interval = Duration::from_secs(seconds.into());
         let mut faults = self.fault.clone();
         faults.sort_by_key(|fault| fault.at);
         if faults.len() > MOST_FAULTS {
-            return refused(format!("{} faults: give at most {MOST_FAULTS}", faults.len()));
+            return refused(format!("{} faults: the maximum is {MOST_FAULTS}", faults.len()));
         }
         for fault in &faults {
             if fault.at + fault.action.length().unwrap_or_default() >= interval {
@@ -333,12 +331,12 @@ impl Plan {
             if let Action::Script(path) = &fault.action
                 && !path.is_file()
             {
-                return refused(format!("the fault `{fault}`: {} is no file that could be run", path.display()));
+                return refused(format!("the fault `{fault}`: {} is not an executable file", path.display()));
             }
         }
         let overlap = faults.windows(2).find_map(|two| match two {
             [one, next] if one.at + one.action.length().unwrap_or_default() > next.at || one.at == next.at => {
-                Some(format!("the fault `{next}` begins before `{one}` has ended: give them one after the other"))
+                Some(format!("the fault `{next}` begins before `{one}` ends: faults must not overlap"))
             }
             _ => None,
         });
@@ -351,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_read_as_it_is_written() {
+    fn a_fault_is_parsed_as_it_is_written() {
         for text in [
             "1m: kill",
             "1m: kill node 2",
@@ -382,12 +380,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fault_is_told_with_what_would_be_one() {
+    fn an_invalid_fault_is_reported_with_its_usage() {
         for (wrong, says) in [
             ("kill", "give AT: DO"),
-            ("soon: kill", "`soon` is no time"),
-            ("1s: burn", "there is no fault `burn`"),
-            ("1s: kill -9", "leave out `-9`"),
+            ("soon: kill", "`soon` is not a time"),
+            ("1s: burn", "unknown fault `burn`"),
+            ("1s: kill -9", "remove `-9`"),
             ("1s: kill node", "kill node 2"),
             ("1s: kill node 0", "kill node 2"),
             ("1s: kill node 2 for 5s", "kill node 2"),
@@ -395,17 +393,17 @@ mod tests {
             ("1s: partition node for 5s", "partition node 2 for 5s"),
             ("1s: stop node 0 for 5s", "stop node 2 for 5s"),
             ("1s: stop node 2 for 0s", "at least 1ms"),
-            ("1s: kill primary for 5s", "leave out `primary for 5s`"),
+            ("1s: kill primary for 5s", "remove `primary for 5s`"),
             ("1s: kill standby for 0s", "at least 1ms"),
             ("1s: stop", "stop for 5s"),
             ("1s: stop 5s", "stop for 5s"),
             ("1s: stop for 0s", "at least 1ms"),
             ("1s: delay 5ms", "delay 5ms for 30s"),
             ("1s: delay 2m for 5m", "partition"),
-            ("1s: bandwidth 0MB for 5s", "`0MB` is no size"),
+            ("1s: bandwidth 0MB for 5s", "`0MB` is not a size"),
             ("1s: bandwidth lots for 5s", "lots"),
             ("1s: script", "path of a program"),
-            ("9999999999999999s: kill", "is no time"),
+            ("9999999999999999s: kill", "is not a time"),
             ("1s: full disk", "full disk for 10s"),
             ("1s: full glass for 1s", "full disk for 10s"),
             ("1s: slow 5ms for 1s", "slow flush 20ms for 30s"),
@@ -421,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timetable_is_in_order_and_its_faults_are_apart() {
+    fn a_timetable_is_in_order_and_without_overlap() {
         let of = |faults: &[&str]| Plan {
             fault: faults.iter().map(|text| text.parse().unwrap()).collect(),
             ..Plan::default()
@@ -431,10 +429,10 @@ mod tests {
         let refused = |faults: &[&str]| of(faults).timetable(10).unwrap_err().to_string();
         assert!(refused(&["10s: kill"]).contains("make --duration longer"));
         assert!(refused(&["6s: stop for 5s"]).contains("does not end within the 10 s"));
-        assert!(refused(&["2s: stop for 5s", "6s: kill"]).contains("one after the other"));
-        assert!(refused(&["2s: kill", "2s: kill"]).contains("one after the other"));
-        assert!(refused(&["2s: script /nowhere/at-all"]).contains("no file"));
-        assert!(of(&["1s: kill"; 101]).timetable(10).unwrap_err().to_string().contains("at most 100"));
+        assert!(refused(&["2s: stop for 5s", "6s: kill"]).contains("must not overlap"));
+        assert!(refused(&["2s: kill", "2s: kill"]).contains("must not overlap"));
+        assert!(refused(&["2s: script /nowhere/at-all"]).contains("not an executable file"));
+        assert!(of(&["1s: kill"; 101]).timetable(10).unwrap_err().to_string().contains("the maximum is 100"));
         assert!(!of(&["1s: kill"]).has_network_faults() && of(&["1s: partition for 1s"]).has_network_faults());
     }
 }

@@ -1,29 +1,26 @@
-//! The mix of transaction types, as a user gives it.
+//! The `--mix` option: the mix of transaction types.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most cards of one type.
+/// Maximum number of cards of one type.
 const MOST: u8 = 100;
 
-/// A mix: how many cards of each transaction type a terminal's deck holds (TPC-C, clause 5.2.4.2). As text:
+/// A mix: the number of cards of each transaction type in a terminal's deck (TPC-C clause 5.2.4.2). As text:
 /// `new_order=10,payment=10,order_status=1,delivery=1,stock_level=1`; types that are not named have no card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mix(Vec<(String, u8)>);
 
 impl Mix {
-    /// The cards of each of these types, in their order.
+    /// The number of cards of each of these types, in their order.
     ///
     /// # Errors
-    /// If the mix names a type that is not among them.
+    /// If the mix names an unknown type.
     pub fn cards(&self, transactions: &[&str]) -> Result<Vec<u8>, String> {
         if let Some((name, _)) = self.0.iter().find(|(name, _)| !transactions.contains(&name.as_str())) {
-            return Err(format!(
-                "--mix: there is no transaction type `{name}`; the types are {}",
-                transactions.join(", ")
-            ));
+            return Err(format!("--mix: unknown transaction type `{name}`; the types are {}", transactions.join(", ")));
         }
         let of = |name: &&str| self.0.iter().find(|(named, _)| named == name).map_or(0, |(_, cards)| *cards);
         Ok(transactions.iter().map(of).collect())
@@ -59,7 +56,7 @@ impl FromStr for Mix {
             types.push((name.to_owned(), cards));
         }
         if types.iter().all(|(_, cards)| *cards == 0) {
-            return Err("no type has a card".to_owned());
+            return Err("all types have 0 cards".to_owned());
         }
         Ok(Mix(types))
     }
@@ -69,7 +66,7 @@ impl TryFrom<String> for Mix {
     type Error = String;
 
     fn try_from(text: String) -> Result<Mix, String> {
-        text.parse().map_err(|why| format!("`{text}` is no mix: {why}"))
+        text.parse().map_err(|why| format!("`{text}` is not a mix: {why}"))
     }
 }
 

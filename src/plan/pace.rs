@@ -1,4 +1,4 @@
-//! Keying and think times of a plan.
+//! The `--pace` option: keying and think times.
 
 use std::str::FromStr;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Pace {
-    /// None: each client asks for its next transaction as soon as the last one is answered.
+    /// No times: each client sends its next transaction as soon as the last one is answered.
     None,
-    /// Those of clause 5.2.5.7, at ten terminals a warehouse.
+    /// The times of clause 5.2.5.7, with ten terminals per warehouse.
     Standard,
-    /// As [`Pace::Standard`], with times that are multiples of the standard's.
+    /// Multiples of the times of [`Pace::Standard`].
     Scaled {
-        /// Of the keying times.
+        /// Factor of keying times.
         keying: Factor,
-        /// Of the think times.
+        /// Factor of think times.
         think: Factor,
     },
 }
 
 impl Pace {
-    /// Keying and think times as multiples of the standard's; none without them.
+    /// Factors of the standard's keying and think times; `None` without these times.
     pub fn factors(self) -> Option<(Factor, Factor)> {
         match self {
             Pace::None => None,
@@ -31,7 +31,7 @@ impl Pace {
         }
     }
 
-    /// The pace of these multiples of the standard's times.
+    /// The pace with these factors.
     pub fn of(keying: Factor, think: Factor) -> Pace {
         if keying == Factor::ONE && think == Factor::ONE { Pace::Standard } else { Pace::Scaled { keying, think } }
     }
@@ -83,7 +83,7 @@ impl TryFrom<String> for Pace {
     type Error = String;
 
     fn try_from(text: String) -> Result<Pace, String> {
-        text.parse().map_err(|why| format!("`{text}` is no pace: {why}"))
+        text.parse().map_err(|why| format!("`{text}` is not a pace: {why}"))
     }
 }
 
@@ -93,27 +93,27 @@ impl From<Pace> for String {
     }
 }
 
-/// A multiple, to six decimals: from 0.0001 to 1000.
+/// A factor with six decimals, from 0.0001 to 1000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factor {
     millionths: u32,
 }
 
 impl Factor {
-    /// One times.
+    /// The factor 1.
     pub const ONE: Factor = Factor { millionths: 1_000_000 };
 
-    /// The nearest one; none if the number is outside of the range or none at all.
+    /// The nearest factor; `None` if the number is out of range or NaN.
     pub fn new(factor: f64) -> Option<Factor> {
         (0.0001..=1_000.0).contains(&factor).then(|| Factor { millionths: (factor * 1e6).round() as u32 })
     }
 
-    /// As a number.
+    /// The factor as a number.
     pub fn get(self) -> f64 {
         f64::from(self.millionths) / 1e6
     }
 
-    /// So many times a time.
+    /// A time multiplied by the factor.
     pub fn of(self, time: u64) -> u64 {
         time.saturating_mul(u64::from(self.millionths)) / 1_000_000
     }
@@ -129,7 +129,7 @@ impl FromStr for Factor {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Factor, String> {
-        text.parse().ok().and_then(Factor::new).ok_or_else(|| format!("`{text}` is no number from 0.0001 to 1000"))
+        text.parse().ok().and_then(Factor::new).ok_or_else(|| format!("`{text}` is not a number from 0.0001 to 1000"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! How long a ramp-up takes, as a user gives it.
+//! The `--ramp-up` option.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -11,17 +11,17 @@ use super::parse_time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum RampUp {
-    /// So many seconds.
+    /// A fixed number of seconds.
     Seconds(u32),
-    /// Until the load is steady, at most so many seconds; none is the default.
+    /// Until the load is steady, at most so many seconds; `None` means the default limit.
     Auto(Option<u32>),
 }
 
-/// Seconds that a ramp-up of its own takes at most, where nothing is said, without think time and with.
+/// Default limit of an automatic ramp-up in seconds, without and with think time.
 const MOST: (u32, u32) = (5 * 60, 20 * 60);
 
 impl RampUp {
-    /// Seconds that it takes at most.
+    /// The maximum length in seconds.
     pub fn at_most(self, paced: bool) -> u32 {
         match self {
             RampUp::Seconds(seconds) | RampUp::Auto(Some(seconds)) => seconds,
@@ -60,7 +60,7 @@ impl FromStr for RampUp {
             Some("") => Ok(RampUp::Auto(None)),
             Some(most) => match most.strip_prefix(':').map(parse_time) {
                 Some(Ok(most)) if most > 0 => Ok(RampUp::Auto(Some(most))),
-                _ => Err("give auto, or auto with the most that it may take, such as auto:10m".to_owned()),
+                _ => Err("give auto, or auto with a limit, such as auto:10m".to_owned()),
             },
             None => parse_time(text).map(RampUp::Seconds).map_err(|why| format!("{why}; or auto")),
         }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ramp_up_is_a_time_or_ends_by_itself() {
+    fn a_ramp_up_is_a_time_or_automatic() {
         for (text, ramp_up, most) in [
             ("90s", RampUp::Seconds(90), 90),
             ("0s", RampUp::Seconds(0), 0),

@@ -1,36 +1,36 @@
-//! The rate of an open loop: transactions a second that are sent whether or not the database keeps up.
+//! The `--rate` option: transactions per second of an open loop, sent whether or not the database keeps up.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Transactions a second, to three decimals: from 0.001 to 1,000,000.
+/// Transactions per second with three decimals, from 0.001 to 1,000,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Rate {
     thousandths: u32,
 }
 
-/// What is said of a number that is no rate.
-const USAGE: &str = "give transactions a second from 0.001 to 1000000, such as 2000";
+/// Usage text for an invalid rate.
+const USAGE: &str = "give transactions per second from 0.001 to 1000000, such as 2000";
 
 impl Rate {
-    /// The nearest one; none if the number is outside of the range or none at all.
+    /// The nearest rate; `None` if the number is out of range or NaN.
     pub fn new(per_second: f64) -> Option<Rate> {
         (0.001..=1e6).contains(&per_second).then(|| Rate { thousandths: (per_second * 1e3).round() as u32 })
     }
 
-    /// Transactions a second.
+    /// Transactions per second.
     pub fn per_second(self) -> f64 {
         f64::from(self.thousandths) / 1e3
     }
 
-    /// Twice as many; none beyond the range.
+    /// Twice the rate; `None` if that is out of range.
     pub(crate) fn doubled(&self) -> Option<Rate> {
         Rate::new(2.0 * self.per_second())
     }
 
-    /// The mean time from one transaction to the next, in nanoseconds.
+    /// The mean time between transactions in nanoseconds.
     pub fn gap_ns(self) -> f64 {
         1e12 / f64::from(self.thousandths)
     }
@@ -86,15 +86,15 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_and_terminals_that_think_exclude_each_other() {
+    fn a_rate_excludes_think_times() {
         let rate = Plan { rate: Rate::new(10.0), ..Plan::default() };
         let pace = Plan { pace: Some(Pace::Standard), ..Plan::default() };
         assert_eq!(rate.clone().or(pace.clone()).pace, None, "what is typed counts, not the file");
         assert_eq!(pace.clone().or(rate.clone()).rate, None);
         let refused = |plan: Plan| plan.open_loop().unwrap_err().to_string();
-        assert!(refused(Plan { pace: Some(Pace::Standard), ..rate.clone() }).contains("leave --pace out"));
-        assert!(refused(Plan { stages: vec![1, 2], ..rate.clone() }).contains("leave --stages out"));
-        assert!(refused(Plan { steady: Some(5), ..rate }).contains("leave --steady out"));
+        assert!(refused(Plan { pace: Some(Pace::Standard), ..rate.clone() }).contains("remove --pace"));
+        assert!(refused(Plan { stages: vec![1, 2], ..rate.clone() }).contains("remove --stages"));
+        assert!(refused(Plan { steady: Some(5), ..rate }).contains("remove --steady"));
         assert!(refused(Plan { arrivals: Some(Arrivals::Poisson), ..Plan::default() }).contains("add --rate"));
     }
 }

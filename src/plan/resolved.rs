@@ -1,30 +1,30 @@
-//! A run's plan with nothing left open: what was typed, what the database holds, and defaults for the rest.
+//! A plan in which every value is set: from the user, from the database, or by default.
 
 use super::{Check, Defaults, Fault, Pace, Plan, RampUp, Rate, Share, Warm};
 use crate::result::Arrivals;
 
-/// Warehouses or branches of a run.
+/// Number of warehouses or branches of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// So many.
+    /// This number.
     Of(u32),
-    /// As many as the database holds, which has not been looked at.
+    /// The number in the database, which has not been queried yet.
     AsLoaded,
 }
 
-/// Database sessions of a run.
+/// Number of database sessions of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// So many.
+    /// This number.
     Number(u32),
-    /// So many for each warehouse or branch.
+    /// This number for each warehouse or branch.
     PerUnit(u32),
-    /// As many as serve the terminals of all warehouses or branches: see [`Defaults::sessions_paced`].
+    /// Enough for the terminals of all warehouses or branches: see [`Defaults::sessions_paced`].
     ForTerminals,
 }
 
 impl Clients {
-    /// Their number at a scale.
+    /// The number of sessions at a scale.
     pub fn at(self, scale: u32) -> u32 {
         match self {
             Clients::Number(number) => number,
@@ -37,24 +37,24 @@ impl Clients {
 /// The measurement interval of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// The same sessions work all through it.
+    /// A constant number of sessions.
     Whole {
         /// The sessions.
         clients: Clients,
         /// Its length in seconds.
         seconds: u32,
     },
-    /// It has stages.
+    /// Stages with different numbers of sessions.
     Stages {
-        /// The sessions of each.
+        /// Number of sessions in each stage.
         clients: Vec<u32>,
-        /// The length of each in seconds.
+        /// Length of each stage in seconds.
         seconds: u32,
     },
 }
 
 impl Interval {
-    /// Its length in seconds.
+    /// Length in seconds.
     pub fn seconds(&self) -> u32 {
         match self {
             Interval::Whole { seconds, .. } => *seconds,
@@ -63,12 +63,12 @@ impl Interval {
     }
 }
 
-/// How often something is asked of the database in a run.
+/// How often a request is repeated in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// Not at all.
+    /// Never.
     Never,
-    /// Every so many seconds.
+    /// Once per this number of seconds.
     Every(u32),
 }
 
@@ -79,7 +79,7 @@ impl From<Option<u32>> for Period {
 }
 
 impl Period {
-    /// In seconds.
+    /// The period in seconds.
     pub fn seconds(self) -> Option<u32> {
         match self {
             Period::Never => None,
@@ -91,61 +91,61 @@ impl Period {
 /// The cards of each transaction type in a deck.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cards {
-    /// Those of the standard.
+    /// The standard's.
     Standard,
-    /// These, in the order of the workload's types.
+    /// These numbers, in the order of the workload's types.
     Of(Vec<u8>),
 }
 
-/// A run as it is carried out. Times are in seconds.
+/// A run as it is executed. Times are in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
-    /// What was asked for, and what else a plan file has: how the database is reached and loaded.
+    /// The requested plan, including how the database is reached and loaded.
     pub asked: Plan,
-    /// Warehouses or branches.
+    /// Number of warehouses or branches.
     pub scale: Scale,
-    /// The number of the workload's profile.
+    /// Index of the workload's profile.
     pub profile: usize,
-    /// Its name; empty where neither the database nor anyone has named it.
+    /// Name of the profile; empty if neither the database nor the user names one.
     pub profile_name: String,
     /// Keying and think times.
     pub pace: Pace,
-    /// The transactions a second of an open loop, and how they come; none of a closed one, and with a pace.
+    /// Rate and arrival process of an open loop; `None` for a closed loop or with a pace.
     pub open_loop: Option<(Rate, Arrivals)>,
     /// The mix of transactions.
     pub cards: Cards,
     /// The measurement interval.
     pub interval: Interval,
-    /// Time before the interval.
+    /// Ramp-up before the interval.
     pub ramp_up: RampUp,
     /// The seed of all random numbers.
     pub seed: u64,
-    /// When the conditions are checked.
+    /// When the consistency conditions are checked.
     pub check: Check,
-    /// Checkpoints.
+    /// Period of checkpoints.
     pub checkpoint: Period,
-    /// Vacuums.
+    /// Period of vacuums.
     pub vacuum: Period,
-    /// The most vacuums.
+    /// Maximum number of vacuums.
     pub vacuums: u32,
-    /// How caches are filled by reading.
+    /// How caches are warmed by reading.
     pub warm: Warm,
-    /// The most that a warm-up until nothing changes takes; 0 without one.
+    /// Time limit of a warm-up that ends when the load is steady; 0 without one.
     pub steady: u32,
-    /// How long transactions under way have at the interval's end, and sessions to open.
-    pub patience: u32,
+    /// Time limit for transactions in progress at the interval's end, and for opening sessions.
+    pub timeout: u32,
     /// The share of each transaction type that may fail.
     pub allowed_errors: Share,
-    /// The share of keys of which it is kept what transactions read and wrote.
+    /// The share of keys whose reads and writes are recorded.
     pub history: Share,
-    /// How long a database that is away at the end is waited for.
+    /// How long to wait for a database that is unreachable at the end.
     pub reconnect_for: u32,
-    /// What goes wrong in the measurement interval, in the order of time.
+    /// Faults of the measurement interval, in order of time.
     pub faults: Vec<Fault>,
 }
 
 impl Resolved {
-    /// The same as a plan file: the record's `plan.toml`, and what `--dry-run` shows.
+    /// As a plan file: the record's `plan.toml`, and the output of `--dry-run`.
     pub fn file(&self) -> Plan {
         let scale = match self.scale {
             Scale::Of(scale) => Some(scale),
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_follow_the_scale_where_nobody_gives_their_number() {
+    fn the_default_number_of_sessions_follows_the_scale() {
         assert_eq!(Clients::Number(3).at(50), 3);
         assert_eq!(Clients::PerUnit(2).at(50), 100);
         assert_eq!(Clients::PerUnit(2).at(u32::MAX), u32::MAX);

@@ -1,19 +1,19 @@
-//! Parts of a whole, as a user gives them.
+//! Options that are shares of a whole.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a whole. As text: `0.1%`, or `0.001`.
+/// A share of a whole. As text: `0.1%`, or `0.001`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Share(f64);
 
 impl Share {
-    /// Nothing.
+    /// The share 0.
     pub const NONE: Share = Share(0.0);
 
-    /// From 0 to 1.
+    /// The share as a number from 0 to 1.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -37,7 +37,7 @@ impl FromStr for Share {
             number.trim().parse::<f64>().ok().map(|number| number / unit).filter(|share| (0.0..=1.0).contains(share));
         share
             .map(Share)
-            .ok_or_else(|| "give a part from 0 to 1, such as 0.001, or a percentage, such as 0.1%".to_owned())
+            .ok_or_else(|| "give a share from 0 to 1, such as 0.001, or a percentage, such as 0.1%".to_owned())
     }
 }
 
@@ -45,7 +45,7 @@ impl TryFrom<String> for Share {
     type Error = String;
 
     fn try_from(text: String) -> Result<Share, String> {
-        text.parse().map_err(|why| format!("`{text}` is no share: {why}"))
+        text.parse().map_err(|why| format!("`{text}` is not a share: {why}"))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The calls of the kernel.
+//! The file system calls of the kernel (FUSE).
 //!
-//! The kernel keeps what it reads in its cache and hands on each write at once, with the flags of the program's file.
-//! Pages that programs have mapped it hands on when it likes, and before an `fsync`. It keeps locks by itself, and it
-//! does not pass `sync_file_range` on: that makes nothing durable, as it promises nothing.
+//! The kernel caches reads and forwards each write at once, with the flags of the program's file. It forwards pages
+//! that programs have mapped at any time, at the latest before an `fsync`. It manages locks itself, and it does not
+//! forward `sync_file_range`: that makes nothing durable, as documented.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -22,26 +22,26 @@ use super::content::Content;
 use super::image::PAGE;
 use super::store::{Change, Kind, Meta, Shared, Store, locked};
 
-/// A name leads elsewhere after a cut, so that the kernel has to ask each time.
+/// A name can refer to another file after a cut, so the kernel must not cache it.
 const NAME: Duration = Duration::ZERO;
-/// What is known of a file changes by calls of the kernel only.
+/// File attributes change only by calls of the kernel.
 const META: Duration = Duration::from_secs(3_600);
-/// Free blocks that the disk tells of: enough for anybody.
+/// Reported free blocks: more than any test needs.
 const BLOCKS: u64 = 1 << 28;
-/// Flags with which a program asks that each write is durable before it goes on.
+/// Flags with which a program requests synchronous writes.
 const SYNCHRONOUS: i32 = libc::O_SYNC | libc::O_DSYNC;
 
-/// The names in a directory as they were when it was opened: number, kind, name.
+/// The entries of a directory when it was opened: number, kind, name.
 type Listing = Vec<(u64, FileType, OsString)>;
 
-/// A disk, as the kernel calls it.
+/// A disk as the kernel's file system.
 #[derive(Debug)]
 pub(super) struct Calls {
     store: Shared,
     listings: Mutex<(u64, HashMap<u64, Listing>)>,
 }
 
-/// What comes of a call.
+/// The result of a call.
 type Done<T> = Result<T, nix::errno::Errno>;
 
 fn errno(error: nix::errno::Errno) -> Errno {
@@ -101,14 +101,14 @@ impl Calls {
         Calls { store, listings: Mutex::default() }
     }
 
-    /// Makes something durable: at once, or later on a thread of its own, so that a slow flush holds up nobody else.
+    /// Runs a sync: at once, or later on a separate thread, so that a slow flush delays no other call.
     fn durably(&self, work: impl FnOnce(&Shared) + Send + 'static) {
         let by = locked(&self.store).slow();
         if by.is_zero() {
             return work(&self.store);
         }
         let store = std::sync::Arc::clone(&self.store);
-        // Without a thread the kernel is told of an error: the reply goes with what was to be done.
+        // Without a thread the kernel gets an error: the reply is dropped with the work.
         let _ = std::thread::Builder::new().name("slow-flush".to_owned()).spawn(move || {
             std::thread::sleep(by);
             work(&store);
@@ -237,7 +237,7 @@ impl Filesystem for Calls {
 
     fn open(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         match locked(&self.store).open(ino.0) {
-            // Nobody but the kernel changes the file, so that its cache stays true.
+            // Only the kernel changes the file, so its cache stays valid.
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
             Err(error) => reply.error(errno(error)),
         }
@@ -314,7 +314,7 @@ impl Filesystem for Calls {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Closing a file makes nothing durable. The kernel does not ask again.
+        // Closing a file makes nothing durable. The kernel does not call this again.
         reply.error(Errno::ENOSYS);
     }
 

@@ -1,4 +1,4 @@
-//! A file's bytes: those that outlive a cut, and in memory those that were written since.
+//! The bytes of a file: the durable ones, and in memory those that were written since.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,10 +7,10 @@ use super::cut::Fate;
 use super::disk::Losses;
 use super::image::{Image, PAGE, Page, zeros};
 
-/// Disks write so many bytes at once.
+/// The unit that a disk writes atomically, in bytes.
 const SECTOR: usize = 512;
 
-/// What outlives a cut: where its pages are in the image; those that are missing are zeros.
+/// The durable state: the slots of its pages in the image; missing pages are zeros.
 #[derive(Clone, Debug, Default)]
 struct Durable {
     len: u64,
@@ -21,23 +21,23 @@ struct Durable {
 #[derive(Debug, Default)]
 pub(super) struct Content {
     durable: Durable,
-    /// The state to which the file can be taken back.
+    /// The snapshot to which the file can be restored.
     settled: Option<Durable>,
-    /// As programs see it.
+    /// The length that programs see.
     len: u64,
-    /// How many of the durable bytes programs still see: less than all after the file was cut short.
+    /// The length of durable bytes that programs still see: less than all after a truncation.
     seen: u64,
-    /// Pages that were written since they were last made durable. Beyond `len` they are zeros.
+    /// Pages written since the last sync. Beyond `len` they are zeros.
     written: BTreeMap<u64, Page>,
 }
 
 impl Content {
-    /// The length in bytes, as programs see it.
+    /// The length in bytes that programs see.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Bytes from `offset`, no more than there are.
+    /// Reads from `offset`, up to the end of the file.
     pub(super) fn read(&self, image: &Image, offset: u64, size: usize) -> io::Result<Vec<u8>> {
         let end = self.len.min(offset.saturating_add(size as u64));
         let mut bytes = Vec::with_capacity(end.saturating_sub(offset) as usize);
@@ -53,7 +53,7 @@ impl Content {
         Ok(bytes)
     }
 
-    /// Writes into memory.
+    /// Writes to memory.
     pub(super) fn write(&mut self, image: &Image, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let end = offset.checked_add(bytes.len() as u64).ok_or(io::ErrorKind::InvalidInput)?;
         let (mut at, mut rest) = (offset, bytes);
@@ -73,7 +73,7 @@ impl Content {
         Ok(())
     }
 
-    /// Cuts the file short, or makes it longer by zeros.
+    /// Truncates the file, or extends it with zeros.
     pub(super) fn resize(&mut self, len: u64) {
         if len < self.len {
             self.written.split_off(&len.div_ceil(PAGE));
@@ -85,7 +85,7 @@ impl Content {
         self.len = len;
     }
 
-    /// A page as it is without what is in memory.
+    /// A page without the changes in memory.
     fn old(&self, image: &Image, number: u64) -> io::Result<Page> {
         let there = self.seen.saturating_sub(number * PAGE).min(PAGE) as usize;
         let Some(slot) = self.durable.slots.get(&number).filter(|_| there > 0) else { return Ok(zeros()) };
@@ -94,7 +94,7 @@ impl Content {
         Ok(page)
     }
 
-    /// Makes all of it durable.
+    /// Makes the whole file durable.
     pub(super) fn sync(&mut self, image: &mut Image) -> io::Result<()> {
         self.shorten(image)?;
         for (number, page) in std::mem::take(&mut self.written) {
@@ -104,7 +104,7 @@ impl Content {
         Ok(())
     }
 
-    /// Makes what was written from `offset` on durable, and the length that it needs.
+    /// Makes a range durable, and the length that it needs.
     pub(super) fn sync_part(&mut self, image: &mut Image, offset: u64, size: u64) -> io::Result<()> {
         self.shorten(image)?;
         let end = offset.saturating_add(size);
@@ -113,18 +113,18 @@ impl Content {
                 self.put(image, number, &page)?;
             }
         }
-        // What else was written to the last page went with it.
+        // Other changes of the last page became durable with it.
         self.grow(end.div_ceil(PAGE) * PAGE);
         Ok(())
     }
 
-    /// The durable file is at least so long, as far as programs see it so.
+    /// Extends the durable file to at least `end`, as far as programs see it.
     fn grow(&mut self, end: u64) {
         self.durable.len = self.durable.len.max(end.min(self.len));
         self.seen = self.durable.len;
     }
 
-    /// Cuts the durable bytes short to those that programs still see.
+    /// Truncates the durable bytes to those that programs still see.
     fn shorten(&mut self, image: &mut Image) -> io::Result<()> {
         if self.seen == self.durable.len {
             return Ok(());
@@ -142,7 +142,7 @@ impl Content {
         }
     }
 
-    /// Writes a page down, beside the one of the settled state.
+    /// Writes a page to the image, in another slot than that of the snapshot.
     fn put(&mut self, image: &mut Image, number: u64, page: &Page) -> io::Result<()> {
         let settled = self.settled.as_ref().and_then(|settled| settled.slots.get(&number));
         let slot = match self.durable.slots.get(&number) {
@@ -154,14 +154,14 @@ impl Content {
         Ok(())
     }
 
-    /// Gives a page's slot back, unless the settled state has it.
+    /// Frees a page's slot, unless the snapshot uses it.
     fn give(&self, image: &mut Image, number: u64, slot: u64) {
         if self.settled.as_ref().and_then(|settled| settled.slots.get(&number)) != Some(&slot) {
             image.give(slot);
         }
     }
 
-    /// Loses what no sync has made durable, but for what `fate` keeps of it. What was in memory is returned.
+    /// Drops what no sync has made durable, except what `fate` keeps. Returns the pages that were in memory.
     pub(super) fn cut(
         &mut self,
         image: &mut Image,
@@ -173,7 +173,7 @@ impl Content {
         if shorter && fate() != Fate::Lost {
             self.shorten(image)?;
         } else {
-            // Its longer form is back.
+            // The truncation is undone.
             self.seen = self.durable.len;
         }
         for (number, page) in &written {
@@ -196,7 +196,7 @@ impl Content {
         Ok(written)
     }
 
-    /// Takes what is durable now for the state to which the file can be taken back.
+    /// Takes a snapshot of the durable state.
     pub(super) fn settle(&mut self, image: &mut Image) {
         let before = self.settled.replace(self.durable.clone()).unwrap_or_default();
         for (number, slot) in before.slots {
@@ -206,7 +206,7 @@ impl Content {
         }
     }
 
-    /// Takes the file back to the settled state.
+    /// Restores the snapshot.
     pub(super) fn back(&mut self, image: &mut Image) {
         let settled = self.settled.clone().unwrap_or_default();
         let now = std::mem::replace(&mut self.durable, settled);
@@ -217,13 +217,13 @@ impl Content {
         (self.len, self.seen) = (self.durable.len, self.durable.len);
     }
 
-    /// Forgets what only a program that had the file open could have read.
+    /// Drops what only a program that had the file open could have read.
     pub(super) fn forget(&mut self) {
         self.written.clear();
         (self.len, self.seen) = (self.durable.len, self.durable.len);
     }
 
-    /// Gives all of it back: nobody can come to it any more.
+    /// Frees everything: the file is unreachable.
     pub(super) fn remove(mut self, image: &mut Image) {
         let settled = self.settled.take().unwrap_or_default();
         for (number, slot) in std::mem::take(&mut self.durable.slots) {

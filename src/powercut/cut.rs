@@ -1,29 +1,29 @@
-//! What a cut takes: drawn from a seed, so that the same cut can be made again.
+//! What a power cut loses: random with a seed, so that the same cut can be repeated.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::disk::Loss;
 
-/// Sectors in a page, which a disk writes each by itself.
+/// Sectors in a page, which a disk writes independently.
 const SECTORS: usize = 8;
 
-/// What comes of something that was not synced.
+/// What happens to an unsynced change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is as it was before.
+    /// It is lost.
     Lost,
-    /// It reached the disk all the same.
+    /// It reached the disk.
     Kept,
-    /// Its first so many sectors did.
+    /// Only its first sectors reached the disk: this many.
     Torn(usize),
 }
 
-/// Draws fates.
+/// Chooses what happens to unsynced changes.
 #[derive(Debug)]
 pub(super) struct Draw {
     loss: Loss,
-    /// The share of pages that reach the disk before the cut.
+    /// The fraction of pages that reach the disk before the cut.
     share: f64,
     random: Xoshiro256PlusPlus,
 }
@@ -31,12 +31,12 @@ pub(super) struct Draw {
 impl Draw {
     pub(super) fn new(seed: u64, loss: Loss) -> Draw {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        // Sometimes the operating system has just written nearly all, sometimes nearly nothing.
+        // Sometimes the operating system has just written nearly everything, sometimes almost nothing.
         let share = random.random::<f64>();
         Draw { loss, share, random }
     }
 
-    /// What comes of a page that was not synced, or of a file's being cut short.
+    /// What happens to an unsynced page, or to an unsynced truncation.
     pub(super) fn fate(&mut self) -> Fate {
         let survives = self.loss != Loss::Whole && self.random.random::<f64>() < self.share;
         match self.loss {
@@ -46,7 +46,7 @@ impl Draw {
         }
     }
 
-    /// How many of the changes to directories that were not synced reached the disk.
+    /// How many of the unsynced changes to directories reached the disk.
     pub(super) fn names(&mut self, changes: usize) -> usize {
         match self.loss {
             Loss::Whole => 0,

@@ -1,4 +1,4 @@
-//! The other end of the process that serves a file system whose power can be cut.
+//! The client of the process that serves a file system with simulated power cuts.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -7,40 +7,40 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-/// The subcommand of `graymark` that serves the file system; it is in no help.
+/// The hidden subcommand of `graymark` that serves the file system.
 pub const COMMAND: &str = "serve-disk";
 #[cfg(not(all(feature = "powercut", target_os = "linux")))]
 pub(super) const NOT_BUILT: &str =
-    "this Graymark cannot cut the power: that takes Linux, and a build with --features powercut";
-/// How long the process may take for a command: it writes down what is in memory.
+    "this Graymark cannot simulate power cuts: that needs Linux, and a build with --features powercut";
+/// Timeout of a command: the process writes its memory to the image.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long it may take to end.
+/// Timeout for the end of the process.
 const END: Duration = Duration::from_secs(5);
-/// What it says when the file system is there, and when a command was done.
+/// The reply when the file system is mounted, and when a command is done.
 pub(super) const DONE: &str = "ok";
 
-/// What disk is wanted.
+/// Options of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskOptions {
-    /// The program `graymark`, which serves it in a process of its own.
+    /// The program `graymark`, which serves the file system as a separate process.
     pub program: PathBuf,
-    /// Whether it says that something is durable which is not: a fault, to see that an audit finds it.
+    /// Whether it reports syncs without making anything durable: a fault that an audit must find.
     pub lies: bool,
 }
 
-/// How much of what was not synced a cut takes.
+/// How much of the unsynced data a cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// All of it.
     Whole,
-    /// Some pages; the others had been written down by the operating system, in any order.
+    /// Some pages; the operating system had written the others, in any order.
     Pages,
-    /// The same, and of some pages only the first sectors had been written.
+    /// The same, and some pages are torn: only their first sectors were written.
     Torn,
 }
 
 impl Loss {
-    /// The kinds, in the order in which a series of cuts has them in turn.
+    /// All kinds, in the order in which a series of cuts uses them.
     pub const ALL: [Loss; 3] = [Loss::Whole, Loss::Pages, Loss::Torn];
 
     /// `whole`, `pages`, `torn`.
@@ -52,34 +52,34 @@ impl Loss {
         }
     }
 
-    /// That of a name.
+    /// The kind with a name.
     pub fn named(name: &str) -> Option<Loss> {
         Loss::ALL.into_iter().find(|loss| loss.name() == name)
     }
 }
 
-/// What a cut met.
+/// The losses of a cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Pages that no `fsync` had made durable.
     pub unsynced: u64,
-    /// Of these, such that survived, whole or in part.
+    /// Of these, pages that survived, whole or in part.
     pub kept: u64,
-    /// Of these, such of which the first sectors only did.
+    /// Of these, pages of which only the first sectors survived.
     pub torn: u64,
-    /// Changes to directories that were lost: names made, removed, exchanged.
+    /// Lost changes to directories: names created, removed, exchanged.
     pub names: u64,
 }
 
-/// A file system whose power can be cut. It is unmounted when this is dropped.
+/// A file system with simulated power cuts. It is unmounted when this is dropped.
 #[derive(Debug)]
 pub struct Disk {
     at: PathBuf,
-    talk: Mutex<Talk>,
+    connection: Mutex<Connection>,
 }
 
 #[derive(Debug)]
-struct Talk {
+struct Connection {
     child: Child,
     /// Closed to end the process.
     commands: Option<ChildStdin>,
@@ -87,11 +87,11 @@ struct Talk {
 }
 
 impl Disk {
-    /// Mounts an empty one at a directory; what is durable is kept in a new file `backing`. On what rights that takes,
-    /// `docs/durability.md` has more.
+    /// Mounts an empty one at a directory; durable data is stored in a new file `backing`. See
+    /// `docs/durability.md` for the required rights.
     ///
     /// # Errors
-    /// If it cannot be mounted: without `/dev/fuse`, for example.
+    /// If it cannot be mounted, for example without `/dev/fuse`.
     pub fn mount(options: &DiskOptions, backing: &Path, at: &Path) -> Result<Disk, String> {
         #[cfg(not(all(feature = "powercut", target_os = "linux")))]
         {
@@ -109,8 +109,8 @@ impl Disk {
     fn start(options: &DiskOptions, backing: &Path, at: &Path) -> Result<Disk, String> {
         let mut command = Command::new(&options.program);
         command.arg(COMMAND).arg(backing).arg(at).args(options.lies.then_some("--lies"));
-        // Its errors come on standard output, as answers. A group of its own: an interrupt from the keyboard is not for
-        // it.
+        // Errors are reported as answers on standard output. Its own process group: it must not receive an interrupt
+        // from the keyboard.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let cannot = |error: std::io::Error| format!("cannot run {}: {error}", options.program.display());
         let mut child = command.spawn().map_err(cannot)?;
@@ -124,88 +124,87 @@ impl Disk {
             }
         };
         std::thread::Builder::new().name("disk".to_owned()).spawn(listen).map_err(cannot)?;
-        let mut talk = Talk { child, commands, answers };
-        match talk.answer() {
-            Ok(_) => Ok(Disk { at: at.to_owned(), talk: Mutex::new(talk) }),
+        let mut connection = Connection { child, commands, answers };
+        match connection.answer() {
+            Ok(_) => Ok(Disk { at: at.to_owned(), connection: Mutex::new(connection) }),
             Err(why) => {
-                talk.end();
+                connection.end();
                 Err(why)
             }
         }
     }
 
-    /// Where it is.
+    /// Its mount point.
     pub fn at(&self) -> &Path {
         &self.at
     }
 
-    /// Makes everything durable, as `sync` does, and keeps it as the state to which [`Disk::back`] leads.
+    /// Makes everything durable, as `sync` does, and takes a snapshot for [`Disk::back`].
     ///
     /// # Errors
-    /// If its process does not do so.
+    /// If its process fails.
     pub fn settle(&self) -> Result<(), String> {
         self.tell("settle").map(|_| ())
     }
 
-    /// Cuts the power: what was not synced is lost, but for what is drawn from the seed. From then on everything fails.
-    /// After [`Disk::on`] it still fails for programs that had files open before; those that open files find what is
-    /// left.
+    /// Cuts the power: unsynced data is lost, except a random part. From then on everything fails. After [`Disk::on`]
+    /// it still fails for programs that had files open before; those that open files find what survived.
     ///
     /// # Errors
-    /// If its process does not do so.
+    /// If its process fails.
     pub fn cut(&self, seed: u64, loss: Loss) -> Result<Losses, String> {
         let answer = self.tell(&format!("cut {seed} {}", loss.name()))?;
         let counts: Vec<u64> = answer.split_whitespace().filter_map(|count| count.parse().ok()).collect();
         match counts[..] {
             [unsynced, kept, torn, names] => Ok(Losses { unsynced, kept, torn, names }),
-            _ => Err(format!("the process that serves the disk said `{answer}`")),
+            _ => Err(format!("the process that serves the disk answered `{answer}`")),
         }
     }
 
-    /// Gives it power again.
+    /// Restores the power.
     ///
     /// # Errors
-    /// If its process does not do so.
+    /// If its process fails.
     pub fn on(&self) -> Result<(), String> {
         self.tell("on").map(|_| ())
     }
 
-    /// Takes everything back to the state that was last settled. Files that are open fail as after a cut.
+    /// Restores the last snapshot. Open files fail as after a cut.
     ///
     /// # Errors
-    /// If its process does not do so.
+    /// If its process fails.
     pub fn back(&self) -> Result<(), String> {
         self.tell("back").map(|_| ())
     }
 
-    /// From now on it takes so much longer to make something durable; nothing longer with [`Duration::ZERO`].
+    /// Delays each sync by this time from now on; [`Duration::ZERO`] ends the delay.
     ///
     /// # Errors
-    /// If its process does not do so.
+    /// If its process fails.
     pub fn slow(&self, by: Duration) -> Result<(), String> {
         self.tell(&format!("slow {}", by.as_micros())).map(|_| ())
     }
 
-    /// From now on nothing more fits on it: files keep what they have, and whoever makes one longer is told that no
-    /// space is left; or it has room again.
+    /// From now on the disk is full: files keep their data, and extending one fails with "no space left"; or it has
+    /// space again.
     ///
     /// # Errors
-    /// If its process does not do so.
+    /// If its process fails.
     pub fn full(&self, full: bool) -> Result<(), String> {
         self.tell(if full { "full yes" } else { "full no" }).map(|_| ())
     }
 
     fn tell(&self, command: &str) -> Result<String, String> {
-        let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
-        let commands = talk.commands.as_mut().ok_or("the disk was unmounted")?;
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let commands = connection.commands.as_mut().ok_or("the disk was unmounted")?;
         let told = writeln!(commands, "{command}").and_then(|()| commands.flush());
         told.map_err(|error| format!("the process that serves the disk is gone: {error}"))?;
-        talk.answer()
+        connection.answer()
     }
 }
 
-impl Talk {
-    /// What the process answers, without the word that says that it was done.
+impl Connection {
+    /// The answer of the process, without the leading word.
     fn answer(&mut self) -> Result<String, String> {
         let answer = match self.answers.recv_timeout(PATIENCE) {
             Ok(answer) => answer,
@@ -213,7 +212,7 @@ impl Talk {
                 return Err(format!("the process that serves the disk did not answer within {} s", PATIENCE.as_secs()));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                return Err("the process that serves the disk ended by itself".to_owned());
+                return Err("the process that serves the disk ended unexpectedly".to_owned());
             }
         };
         answer.strip_prefix(DONE).map(|rest| rest.trim().to_owned()).ok_or(answer)
@@ -234,17 +233,17 @@ impl Talk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        self.talk.get_mut().unwrap_or_else(PoisonError::into_inner).end();
+        self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).end();
         unmount(&self.at);
     }
 }
 
-/// Unmounts a disk whose process is gone; does nothing where there is none.
+/// Unmounts a disk whose process is gone; does nothing if none is mounted.
 pub fn unmount(at: &Path) {
     #[cfg(all(feature = "powercut", target_os = "linux"))]
     {
         use nix::mount::{MntFlags, umount2};
-        // Where nothing is mounted, or without the right to unmount, nobody can do anything about the error.
+        // If nothing is mounted, or the right to unmount is missing, nothing can be done about the error.
         let _ = umount2(at, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW);
     }
     #[cfg(not(all(feature = "powercut", target_os = "linux")))]

@@ -1,4 +1,4 @@
-//! Where the bytes are kept that outlive a cut: one file, in slots of a page.
+//! The storage of durable bytes: one file, with slots of one page.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,7 +11,7 @@ pub(super) const PAGE: u64 = 4_096;
 /// A page.
 pub(super) type Page = Box<[u8; PAGE as usize]>;
 
-/// An empty page.
+/// A page of zeros.
 pub(super) fn zeros() -> Page {
     Box::new([0; PAGE as usize])
 }
@@ -27,13 +27,13 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// A new one, which only this user can read.
+    /// Creates a file that only this user can read.
     pub(super) fn create(path: &Path) -> io::Result<Image> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         Ok(Image { file, end: 0, free: Vec::new() })
     }
 
-    /// A slot that nobody uses.
+    /// Allocates a slot.
     pub(super) fn take(&mut self) -> u64 {
         self.free.pop().unwrap_or_else(|| {
             self.end += 1;
@@ -41,7 +41,7 @@ impl Image {
         })
     }
 
-    /// Gives a slot back.
+    /// Frees a slot.
     pub(super) fn give(&mut self, slot: u64) {
         self.free.push(slot);
     }

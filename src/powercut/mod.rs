@@ -1,23 +1,23 @@
-//! A loss of power for one directory: a file system of our own in user space (FUSE) that keeps in memory what was
-//! written since the last `fsync` of a file, and loses it when the power is cut: all of it, some of its pages, or parts
-//! of pages, and with it names that no `fsync` of their directory has made durable.
+//! Simulated power cuts for one directory: a user-space file system (FUSE) that keeps in memory what was written since
+//! the last `fsync` of a file, and drops it when the power is cut: all of it, some of its pages, or parts of pages, and
+//! with it directory changes that no `fsync` of their directory has made durable.
 //!
-//! The [`Disk`] is one for those who use it: it starts a process that serves the file system and is told by its
-//! standard input when to cut. That process is not the one whose power is cut. It is a process of its own because who
-//! waits for a file system that it serves itself cannot be killed any more.
+//! A [`Disk`] is the client: it starts a process that serves the file system and tells it on its standard input when to
+//! cut. The programs that lose power are others. It is a separate process because a process that waits for a file
+//! system that it serves itself cannot be killed.
 //!
-//! The disk can also be slow to make something durable, or full, for the faults of a run.
+//! The disk can also delay syncs, or be full, for the faults of a run.
 //!
 //! | file | duty |
 //! |---|---|
-//! | `disk.rs` | the other end: starts the process, tells it what to do, ends it |
-//! | `content.rs` | a file's bytes: those that outlive a cut, and those that were written since |
-//! | `image.rs` | where the bytes are kept that outlive a cut |
+//! | `disk.rs` | the client: starts the process, sends it commands, ends it |
+//! | `content.rs` | the bytes of a file: durable ones, and those written since |
+//! | `image.rs` | the storage of durable bytes |
 //! | `names.rs` | directories, and the changes to them that no `fsync` has made durable |
-//! | `store.rs`, `cut.rs` | the files and directories together; what a cut takes |
+//! | `store.rs`, `cut.rs` | files and directories together; what a cut loses |
 //! | `serve.rs`, `calls.rs` | the process: its commands, the calls of the kernel |
 //!
-//! It knows no database, and is built on Linux with the feature `powercut` only; without it a [`Disk`] says so.
+//! It knows no database. It is built only on Linux with the feature `powercut`; otherwise [`Disk::mount`] fails.
 
 #[cfg(all(feature = "powercut", target_os = "linux"))]
 mod calls;
@@ -40,8 +40,8 @@ mod tests;
 
 pub use disk::{COMMAND, Disk, DiskOptions, Loss, Losses, unmount};
 
-/// Serves a file system until standard input ends: the whole of the process that a [`Disk`] starts. What it says on
-/// standard output is for the [`Disk`].
+/// Serves a file system until standard input ends: the whole process that a [`Disk`] starts. Its standard output is for
+/// the [`Disk`].
 ///
 /// # Errors
 /// If the file system cannot be mounted, or this build has none.

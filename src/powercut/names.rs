@@ -1,12 +1,12 @@
-//! Directories, and the changes to them that no `fsync` of a directory has made durable.
+//! Directories, and the changes to them that are not durable yet.
 //!
-//! Changes become durable in their order, as a file system with a journal keeps them: an `fsync` of a directory takes
-//! all of them with it up to the last one in that directory. The `fsync` of a file makes no name durable.
+//! Changes become durable in order, as on a journaling file system: an `fsync` of a directory makes all changes durable
+//! up to the last one in that directory. The `fsync` of a file makes no name durable.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
-/// The names in each directory, and what they lead to.
+/// The entries of each directory.
 pub(super) type Tables = HashMap<u64, BTreeMap<OsString, u64>>;
 
 /// A name in a directory.
@@ -48,23 +48,23 @@ impl Change {
 /// All directories.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// As programs see them.
+    /// The state that programs see.
     seen: Tables,
-    /// As they outlive a cut.
+    /// The durable state.
     durable: Tables,
-    /// What makes the first of the second.
+    /// The changes from the durable to the visible state.
     changes: Vec<Change>,
-    /// The state to which they can be taken back.
+    /// The snapshot to which they can be restored.
     settled: Tables,
 }
 
 impl Names {
-    /// What a name leads to.
+    /// The file that a name refers to.
     pub(super) fn get(&self, directory: u64, name: &OsStr) -> Option<u64> {
         self.seen.get(&directory)?.get(name).copied()
     }
 
-    /// The names in a directory.
+    /// The entries of a directory.
     pub(super) fn list(&self, directory: u64) -> impl Iterator<Item = (&OsString, u64)> {
         self.seen.get(&directory).into_iter().flatten().map(|(name, node)| (name, *node))
     }
@@ -86,58 +86,58 @@ impl Names {
         self.changes.push(change);
     }
 
-    /// Makes the names of a directory durable.
+    /// Makes the entries of a directory durable.
     pub(super) fn sync(&mut self, directory: u64) {
         let last = self.changes.iter().rposition(|change| change.is_in(directory));
         self.keep(last.map_or(0, |last| last + 1));
     }
 
-    /// Makes the first changes durable.
+    /// Makes the first `count` changes durable.
     fn keep(&mut self, count: usize) {
         for change in self.changes.drain(..count) {
             change.apply(&mut self.durable);
         }
     }
 
-    /// How many changes a cut may lose.
+    /// The number of changes that a cut may lose.
     pub(super) fn unsynced(&self) -> usize {
         self.changes.len()
     }
 
-    /// Loses all changes but the first ones that no `fsync` has made durable.
+    /// Drops all unsynced changes but the first `kept`.
     pub(super) fn cut(&mut self, kept: usize) {
         self.keep(kept.min(self.changes.len()));
         self.changes.clear();
         self.seen = self.durable.clone();
     }
 
-    /// Makes all names durable, and takes them for the state to which they can be taken back.
+    /// Makes all names durable, and takes a snapshot.
     pub(super) fn settle(&mut self) {
         self.changes.clear();
         self.durable = self.seen.clone();
         self.settled = self.seen.clone();
     }
 
-    /// Takes all directories back to the settled state.
+    /// Restores the snapshot.
     pub(super) fn back(&mut self) {
         self.changes.clear();
         self.durable = self.settled.clone();
         self.seen = self.settled.clone();
     }
 
-    /// Whether something has a name, or may have one again.
+    /// Whether a file has a name, or may get one again.
     pub(super) fn may_name(&self, node: u64) -> bool {
         let named = |change: &Change| matches!(change, Change::Named(_, named) if *named == node);
         let in_tables = |tables: &Tables| tables.values().any(|table| table.values().any(|named| *named == node));
         self.changes.iter().any(named) || [&self.seen, &self.durable, &self.settled].into_iter().any(in_tables)
     }
 
-    /// How often each thing is named that can be reached from a directory.
+    /// The number of names of each file that is reachable from a directory.
     pub(super) fn reached(&self, root: u64) -> HashMap<u64, u32> {
         reached(&self.seen, root)
     }
 
-    /// What can be reached in the settled state.
+    /// The files reachable in the snapshot.
     pub(super) fn settled(&self, root: u64) -> HashSet<u64> {
         reached(&self.settled, root).into_keys().collect()
     }

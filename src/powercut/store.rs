@@ -1,8 +1,7 @@
-//! The files and directories of a disk whose power can be cut.
+//! The files and directories of a disk with simulated power cuts.
 //!
-//! The number by which the kernel knows a file holds how many cuts there had been when it was told. So a program that
-//! still has a file open when the power is cut gets errors, whatever it does, and one that opens it again after the cut
-//! gets what is left of it.
+//! The inode number that the kernel gets contains the number of cuts so far. So a program that has a file open when the
+//! power is cut gets errors for every call, and one that opens it again after the cut gets what survived.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -19,12 +18,12 @@ use super::disk::{Loss, Losses};
 use super::image::{Image, PAGE, Page};
 use super::names::Names;
 
-/// The directory at the top, under which number it is known after every cut.
+/// The root directory, whose inode number is the same after every cut.
 pub(super) const ROOT: u64 = 1;
-/// Bits of a number that count the files; those above count the cuts.
+/// Bits of an inode number that number the files; those above count the cuts.
 const BITS: u32 = 40;
 
-/// What a file is.
+/// The type of a file.
 #[derive(Debug)]
 pub(super) enum Kind {
     File(Content),
@@ -32,7 +31,7 @@ pub(super) enum Kind {
     Link(PathBuf),
 }
 
-/// What there is to know of a file beside its bytes. It is taken to be durable at once: no database rests on it.
+/// Attributes of a file. They count as durable at once: no database depends on them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meta {
     pub(super) mode: u32,
@@ -45,14 +44,14 @@ pub(super) struct Meta {
 pub(super) struct Node {
     pub(super) kind: Kind,
     pub(super) meta: Meta,
-    /// How often it is named.
+    /// Number of its names.
     pub(super) names: u32,
     /// How often it is open.
     opens: u32,
 }
 
 impl Node {
-    /// Bytes that it has.
+    /// Its length in bytes.
     pub(super) fn len(&self) -> u64 {
         match &self.kind {
             Kind::File(content) => content.len(),
@@ -62,7 +61,7 @@ impl Node {
     }
 }
 
-/// What is to become of the mode and the owner; none stays.
+/// A change of mode and owner; `None` leaves them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Change {
     pub(super) mode: Option<u32>,
@@ -71,10 +70,10 @@ pub(super) struct Change {
     pub(super) modified: Option<SystemTime>,
 }
 
-/// A disk that the calls of the kernel and the commands have in common.
+/// A disk, shared by the kernel's calls and the commands.
 pub(super) type Shared = Arc<Mutex<Store>>;
 
-/// The disk, for one of them.
+/// Locks the disk.
 pub(super) fn locked(store: &Shared) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -87,21 +86,21 @@ pub(super) struct Store {
     names: Names,
     next: u64,
     cuts: u64,
-    /// Whether it has no power: all that is asked of it fails.
+    /// Whether it has no power: every call fails.
     off: bool,
-    /// What files that are open since before the last cut had in memory. A page that is mapped cannot be refused.
+    /// Pages that files opened before the last cut had in memory. Reads of mapped pages cannot be refused.
     before: HashMap<u64, BTreeMap<u64, Page>>,
-    /// Whether it says that something is durable which is not.
+    /// Whether it reports syncs without making anything durable.
     lies: bool,
-    /// How much longer it takes to make something durable.
+    /// Delay of each sync.
     slow: Duration,
-    /// Whether nothing more fits on it: files keep what they have, and do not grow.
+    /// Whether it is full: files keep their data, and do not grow.
     full: bool,
 }
 
 type Done<T> = Result<T, Errno>;
 
-/// The files' bytes, in an order that is always the same.
+/// The contents of all files, in a fixed order.
 fn contents(nodes: &mut HashMap<u64, Node>) -> Vec<(u64, &mut Content)> {
     let mut all: Vec<(u64, &mut Content)> = Vec::new();
     for (id, node) in nodes {
@@ -113,13 +112,13 @@ fn contents(nodes: &mut HashMap<u64, Node>) -> Vec<(u64, &mut Content)> {
     all
 }
 
-/// The number of an error of the operating system.
+/// The number of an operating system error.
 fn number(error: io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(nix::libc::EIO))
 }
 
 impl Store {
-    /// An empty disk, whose bytes are kept in a new file, and whose top directory is this.
+    /// An empty disk with a new image file and the attributes of the root directory.
     pub(super) fn create(image: &Path, top: Meta, lies: bool) -> io::Result<Store> {
         let root = Node { kind: Kind::Directory, meta: top, names: 1, opens: 0 };
         Ok(Store {
@@ -136,13 +135,13 @@ impl Store {
         })
     }
 
-    /// The number by which the kernel knows a node.
-    fn told(&self, id: u64) -> u64 {
+    /// The inode number of a node.
+    fn inode(&self, id: u64) -> u64 {
         if id == ROOT { ROOT } else { (self.cuts << BITS) | id }
     }
 
-    /// The node that the kernel means. Those from before a cut are out of reach.
-    fn meant(&self, ino: u64) -> Done<u64> {
+    /// The node of an inode number. Those from before a cut fail.
+    fn node_of(&self, ino: u64) -> Done<u64> {
         let id = ino & ((1 << BITS) - 1);
         if self.off {
             return Err(Errno::EIO);
@@ -151,42 +150,42 @@ impl Store {
     }
 
     pub(super) fn node(&self, ino: u64) -> Done<&Node> {
-        self.nodes.get(&self.meant(ino)?).ok_or(Errno::EIO)
+        self.nodes.get(&self.node_of(ino)?).ok_or(Errno::EIO)
     }
 
     fn node_mut(&mut self, ino: u64) -> Done<&mut Node> {
-        let id = self.meant(ino)?;
+        let id = self.node_of(ino)?;
         self.nodes.get_mut(&id).ok_or(Errno::EIO)
     }
 
     fn directory(&self, ino: u64) -> Done<u64> {
         match self.node(ino)?.kind {
-            Kind::Directory => self.meant(ino),
+            Kind::Directory => self.node_of(ino),
             _ => Err(Errno::ENOTDIR),
         }
     }
 
     /// A file's bytes.
     fn content(&mut self, ino: u64) -> Done<(&mut Content, &mut Meta, &mut Image)> {
-        let id = self.meant(ino)?;
+        let id = self.node_of(ino)?;
         match self.nodes.get_mut(&id).ok_or(Errno::EIO)? {
             Node { kind: Kind::File(content), meta, .. } => Ok((content, meta, &mut self.image)),
             _ => Err(Errno::EISDIR),
         }
     }
 
-    /// The number of what a name leads to.
+    /// The inode number of a name.
     pub(super) fn lookup(&self, parent: u64, name: &OsStr) -> Done<u64> {
-        self.names.get(self.directory(parent)?, name).map(|id| self.told(id)).ok_or(Errno::ENOENT)
+        self.names.get(self.directory(parent)?, name).map(|id| self.inode(id)).ok_or(Errno::ENOENT)
     }
 
-    /// The names in a directory, each with its number and whether it is a directory, a link or a file.
+    /// The entries of a directory, each with its inode number and its kind.
     pub(super) fn list(&self, ino: u64) -> Done<Vec<(OsString, u64)>> {
         let directory = self.directory(ino)?;
-        Ok(self.names.list(directory).map(|(name, id)| (name.clone(), self.told(id))).collect())
+        Ok(self.names.list(directory).map(|(name, id)| (name.clone(), self.inode(id))).collect())
     }
 
-    /// Makes a file, directory or link of a name that is free.
+    /// Creates a file, directory or link with an unused name.
     pub(super) fn make(&mut self, parent: u64, name: &OsStr, kind: Kind, meta: Meta) -> Done<u64> {
         let directory = self.directory(parent)?;
         if self.names.get(directory, name).is_some() {
@@ -196,12 +195,12 @@ impl Store {
         self.next += 1;
         self.nodes.insert(id, Node { kind, meta, names: 1, opens: 0 });
         self.names.name(directory, name, id);
-        Ok(self.told(id))
+        Ok(self.inode(id))
     }
 
-    /// Gives a file a second name.
+    /// Adds a name to a file.
     pub(super) fn link(&mut self, ino: u64, parent: u64, name: &OsStr) -> Done<()> {
-        let (id, directory) = (self.meant(ino)?, self.directory(parent)?);
+        let (id, directory) = (self.node_of(ino)?, self.directory(parent)?);
         if self.names.get(directory, name).is_some() {
             return Err(Errno::EEXIST);
         }
@@ -225,7 +224,7 @@ impl Store {
         Ok(())
     }
 
-    /// Renames; what has the new name loses it.
+    /// Renames; a file that has the new name loses it.
     pub(super) fn rename(&mut self, from: (u64, &OsStr), to: (u64, &OsStr), replaces: bool) -> Done<()> {
         let (old, new) = (self.directory(from.0)?, self.directory(to.0)?);
         let id = self.names.get(old, from.1).ok_or(Errno::ENOENT)?;
@@ -259,7 +258,7 @@ impl Store {
         self.drop_unused(id);
     }
 
-    /// Drops what nobody can come to any more; of what a cut may bring back, drops what is in memory.
+    /// Drops an unreachable file; of one that a cut may bring back, drops what is in memory.
     fn drop_unused(&mut self, id: u64) {
         let Some(node) = self.nodes.get_mut(&id).filter(|node| node.names == 0 && node.opens == 0) else { return };
         if let Kind::File(content) = &mut node.kind {
@@ -281,8 +280,8 @@ impl Store {
     }
 
     pub(super) fn close(&mut self, ino: u64) {
-        // One that was opened before a cut has been closed by it.
-        let Ok(id) = self.meant(ino) else { return };
+        // A file that was opened before a cut has been closed by it.
+        let Ok(id) = self.node_of(ino) else { return };
         if let Some(node) = self.nodes.get_mut(&id) {
             node.opens = node.opens.saturating_sub(1);
         }
@@ -298,7 +297,7 @@ impl Store {
         Ok(())
     }
 
-    /// How much longer it takes from now on to make something durable; nothing by default.
+    /// Sets the delay of each sync.
     pub(super) fn set_slow(&mut self, by: Duration) {
         self.slow = by;
     }
@@ -307,7 +306,7 @@ impl Store {
         self.slow
     }
 
-    /// Whether nothing more fits on it from now on.
+    /// Whether it is full from now on.
     pub(super) fn set_full(&mut self, full: bool) {
         self.full = full;
     }
@@ -316,7 +315,7 @@ impl Store {
         self.full
     }
 
-    /// Gives a file room for so many bytes, which it then has (`fallocate`).
+    /// Extends a file with reserved space (`fallocate`).
     pub(super) fn reserve(&mut self, ino: u64, end: u64, keep_size: bool) -> Done<()> {
         let len = self.node(ino)?.len();
         if self.full && end > len {
@@ -340,7 +339,7 @@ impl Store {
         }
     }
 
-    /// What a file had in memory before the cut, where it is whole pages of that.
+    /// Reads what a file had in memory before the cut, if it is whole pages.
     fn read_before(&self, ino: u64, offset: u64, size: usize) -> Done<Vec<u8>> {
         let pages = self.before.get(&ino).ok_or(Errno::EIO)?;
         let end = offset + size as u64;
@@ -353,7 +352,7 @@ impl Store {
         Ok(bytes)
     }
 
-    /// Writes; `durable` if the program asked that it is on disk before it goes on (`O_SYNC`, `O_DSYNC`).
+    /// Writes; `durable` for synchronous writes (`O_SYNC`, `O_DSYNC`).
     pub(super) fn write(&mut self, ino: u64, offset: u64, bytes: &[u8], durable: bool) -> Done<()> {
         let (lies, full) = (self.lies, self.full);
         let (content, meta, image) = self.content(ino)?;
@@ -368,9 +367,9 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a file's bytes durable, or the names in a directory.
+    /// Makes a file's bytes durable, or the entries of a directory.
     pub(super) fn sync(&mut self, ino: u64) -> Done<()> {
-        let id = self.meant(ino)?;
+        let id = self.node_of(ino)?;
         if self.lies {
             return Ok(());
         }
@@ -384,7 +383,7 @@ impl Store {
         }
     }
 
-    /// Makes everything durable, and keeps it as the state to which [`Store::back`] leads.
+    /// Makes everything durable, and takes a snapshot for [`Store::back`].
     pub(super) fn settle(&mut self) -> io::Result<()> {
         self.names.settle();
         let done = contents(&mut self.nodes).into_iter().try_for_each(|(_, content)| {
@@ -399,8 +398,7 @@ impl Store {
         done
     }
 
-    /// Cuts the power: what was not synced is lost, but for what is drawn from the seed. Until [`Store::on`],
-    /// everything fails.
+    /// Cuts the power: unsynced data is lost, except a random part. Until [`Store::on`], everything fails.
     pub(super) fn cut(&mut self, seed: u64, loss: Loss) -> io::Result<Losses> {
         let (mut draw, mut losses) = (Draw::new(seed, loss), Losses::default());
         let changes = self.names.unsynced();
@@ -417,12 +415,12 @@ impl Store {
         Ok(losses)
     }
 
-    /// Gives it power again.
+    /// Restores the power.
     pub(super) fn on(&mut self) {
         self.off = false;
     }
 
-    /// Takes everything back to the state that was last settled, with power.
+    /// Restores the last snapshot, with power.
     pub(super) fn back(&mut self) {
         self.off = false;
         self.names.back();
@@ -431,7 +429,7 @@ impl Store {
         self.begin_again();
     }
 
-    /// After what was durable has become what programs see: nothing is open, and what has no name is gone.
+    /// Resets the visible state to the durable one: nothing is open, and files without a name are gone.
     fn begin_again(&mut self) {
         self.cuts += 1;
         let named = self.names.reached(ROOT);

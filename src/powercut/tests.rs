@@ -1,4 +1,4 @@
-//! The disk without a kernel: what outlives a cut, and what does not.
+//! The disk without the kernel: what survives a cut, and what does not.
 
 use std::ffi::OsStr;
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use super::store::{Kind, Meta, ROOT, Store};
 const META: Meta = Meta { mode: 0o700, uid: 0, gid: 0, modified: SystemTime::UNIX_EPOCH };
 const PAGE: usize = 4_096;
 
-/// A disk, and where its bytes are.
+/// A disk, and the directory of its image.
 fn disk(lies: bool) -> (TempDir, Store) {
     let place = TempDir::new().unwrap();
     let store = Store::create(&place.path().join("image"), META, lies).unwrap();
@@ -24,7 +24,7 @@ fn file(store: &mut Store, name: &str) -> u64 {
     store.make(ROOT, OsStr::new(name), Kind::File(Content::default()), META).unwrap()
 }
 
-/// Cuts the power, and gives it back.
+/// Cuts the power, and restores it.
 fn cut(store: &mut Store, seed: u64, loss: Loss) -> Losses {
     let losses = store.cut(seed, loss).unwrap();
     assert_eq!(find(store, "any"), Err(Errno::EIO), "without power, nothing can be had");
@@ -36,7 +36,7 @@ fn find(store: &Store, name: &str) -> Result<u64, Errno> {
     store.lookup(ROOT, OsStr::new(name))
 }
 
-/// What a file of a name holds; nothing if there is none.
+/// The content of a file; `None` if it does not exist.
 fn text(store: &mut Store, name: &str) -> Option<Vec<u8>> {
     let ino = find(store, name).ok()?;
     Some(store.read(ino, 0, 1 << 20).unwrap())
@@ -59,7 +59,7 @@ fn what_was_synced_outlives_a_cut_and_nothing_else_does() {
     assert_eq!((bytes.len(), &bytes[5_000..]), (5_005, &b"first"[..]));
     assert!(bytes[..5_000].iter().all(|byte| *byte == 0));
     assert_eq!(text(&mut store, "lost"), Some(Vec::new()), "its name was synced, its bytes were not");
-    // Files that were open before the cut are gone, whatever is done to them.
+    // Files that were open before the cut fail, whatever is done to them.
     assert_eq!(store.write(kept, 0, b"late", false), Err(Errno::EIO));
     assert_eq!(store.sync(kept), Err(Errno::EIO));
     assert_eq!(store.resize(kept, 0), Err(Errno::EIO));
@@ -101,7 +101,7 @@ fn names_outlive_a_cut_if_their_directory_was_synced() {
     assert_eq!(store.list(directory), Err(Errno::EIO), "its number is of before the cut");
 }
 
-/// Pages of ones over pages of twos: what a cut makes of each.
+/// Pages of ones over pages of twos: what a cut leaves of each.
 fn cut_pages(seed: u64, loss: Loss) -> (Losses, Vec<Vec<u8>>) {
     let (_place, mut store) = disk(false);
     let ino = file(&mut store, "data");

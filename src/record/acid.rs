@@ -1,4 +1,4 @@
-//! Takes tests of ACID properties from their record into that of a run.
+//! Copies the results of ACID tests from their record into the record of a run.
 
 use std::path::Path;
 
@@ -7,17 +7,17 @@ use crate::result::acid::AcidProof;
 use crate::result::format::file;
 use crate::result::summary::Summary;
 
-/// What the record of tests in `directory` says to runs.
+/// The test results in the record in `directory`.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such record.
 pub(crate) fn proof(directory: &Path) -> Result<AcidProof, Error> {
     let record = Record::open(directory)?;
     let acid = record.acid.ok_or_else(|| Error::NoAcid { directory: directory.to_owned() })?;
     Ok(acid.proof())
 }
 
-/// Puts the tests of a summary, and the verdict that follows, into its record.
+/// Writes the test results of a summary, and the new verdict, into its record.
 ///
 /// # Errors
 /// If the record has no summary, or cannot be written.

@@ -1,4 +1,4 @@
-//! A file of a record that is written while the run goes on.
+//! A file of a record that is appended to during a run.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Error;
 
-/// A file that grows until its first error, which it keeps.
+/// A file that is appended to until its first error, which it stores.
 pub(super) struct Appender {
     path: PathBuf,
     pub(super) file: BufWriter<File>,
@@ -33,7 +33,7 @@ impl Appender {
         }
     }
 
-    /// Hands what was appended to the operating system, where it survives this process.
+    /// Writes buffered data to the operating system, where it survives this process.
     pub(super) fn flush(&mut self) {
         if self.error.is_none()
             && let Err(error) = self.file.flush()
@@ -42,7 +42,7 @@ impl Appender {
         }
     }
 
-    /// Makes sure that all of it is on disk.
+    /// Writes all data to disk (fsync).
     pub(super) fn close(&mut self) -> Result<(), Error> {
         self.flush();
         let synced = match self.error.take() {

@@ -1,14 +1,14 @@
-//! `counters.csv`: a row a sample, of the moment and of each counter as it stood; an empty cell is not known. Columns
-//! are found by their names, so that later formats may have more of them, and earlier ones fewer.
+//! `counters.csv`: one row per sample, with its time and the value of each counter; an empty cell is unknown. Columns
+//! are found by name, so later formats may have more of them and earlier ones fewer.
 
 use std::fmt::Write;
 
 use crate::measure::counters::{Counter, Sample};
 
-/// The column of the moment, in seconds since the run's start.
+/// The column with the time, in seconds since the run's start.
 const AT: &str = "at_s";
 
-/// The first line of the file.
+/// The header line.
 pub(super) fn head() -> String {
     let names: Vec<&str> = std::iter::once(AT).chain(Counter::ALL.map(Counter::name)).collect();
     names.join(",") + "\n"
@@ -20,14 +20,14 @@ pub(super) fn row(sample: &Sample, line: &mut String) {
     for counter in Counter::ALL {
         line.push(',');
         if let Some(value) = sample.counters.get(counter) {
-            // Times come from clocks of a microsecond at best; all else is whole.
+            // Clocks have a resolution of a microsecond at best; all other values are integers.
             let _ = write!(line, "{}", (value * 1e6).round() / 1e6);
         }
     }
     line.push('\n');
 }
 
-/// Reads the file, or says what is wrong with it.
+/// Parses the file, or returns what is wrong with it.
 pub(super) fn read(text: &str) -> Result<Vec<Sample>, String> {
     let mut lines = text.lines();
     let mut columns = lines.next().unwrap_or_default().split(',');
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// A sample from its line; none if it is none.
+/// Parses a line; `None` if it is not a sample.
 pub(super) fn sample(line: &str, columns: &[Option<Counter>]) -> Option<Sample> {
     let number = |cell: &str| cell.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
     let mut cells = line.split(',');

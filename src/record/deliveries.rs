@@ -1,6 +1,6 @@
-//! The result file of deferred Deliveries (clause 2.7.2.2): one line for each that was committed, compressed with gzip.
+//! The result file of deferred Deliveries (clause 2.7.2.2): one line for each committed Delivery, compressed with gzip.
 //!
-//! What was flushed can be read while the run goes on, and after it was killed.
+//! Flushed data can be read during the run, and after the process was killed.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -17,18 +17,18 @@ use crate::link_safe;
 use crate::measure::Deferred;
 use crate::result::format::file;
 
-/// The columns. An order's cell is empty where its district was skipped. Later formats may add columns at the end.
+/// The columns. An order's cell is empty if its district was skipped. Later formats may append columns.
 const HEAD: &str = "queued_at,queued_s,completed_s,w_id,o_carrier_id,d_1,d_2,d_3,d_4,d_5,d_6,d_7,d_8,d_9,d_10";
-/// More bytes than a line can have.
+/// Upper limit of the length of a line in bytes.
 const LONGEST_LINE: u64 = 1_024;
 
 /// Writes the file while a run goes on.
 pub(super) struct Results {
     out: Appender,
     encoder: GzEncoder<Vec<u8>>,
-    /// When the run began, in microseconds since 1970.
+    /// Start of the run, in microseconds since 1970.
     began: i64,
-    /// Whether something was written since the last flush.
+    /// Whether there is unflushed data.
     pending: bool,
     line: String,
 }
@@ -43,7 +43,7 @@ impl Results {
         Ok(results)
     }
 
-    /// The run began so many seconds ago.
+    /// Sets the start of the run, given in seconds before now.
     pub(super) fn begin(&mut self, ago: f64) {
         self.began = Timestamp::now().as_microsecond() - (ago * 1e6) as i64;
     }
@@ -78,7 +78,7 @@ impl Results {
         }
     }
 
-    /// Hands what was written to the operating system, in a form that can be read up to here.
+    /// Flushes to the operating system, so that everything up to here can be read.
     pub(super) fn flush(&mut self) {
         if std::mem::take(&mut self.pending) {
             if let Err(error) = self.encoder.flush() {
@@ -94,7 +94,7 @@ impl Results {
         self.out.flush();
     }
 
-    /// Ends the file and makes sure that all of it is on disk.
+    /// Ends the file and writes all data to disk (fsync).
     pub(super) fn close(&mut self) -> Result<(), Error> {
         if let Err(error) = self.encoder.try_finish() {
             self.out.fail(error);
@@ -108,8 +108,8 @@ fn seconds(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// The Deliveries in the result file of the record in `directory`, as far as it can be read: a file that is cut off
-/// counts up to there, and one that is missing or is none has none.
+/// Number of Deliveries in the result file of the record in `directory`. Counting stops where the file is damaged; a
+/// missing or unreadable file has none.
 pub fn lines(directory: &Path) -> u64 {
     let Ok(file) = link_safe::open(&directory.join(file::DELIVERIES)) else { return 0 };
     let mut text = BufReader::new(GzDecoder::new(BufReader::new(file)));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_missing_or_spoilt_is_not_counted() {
+    fn a_missing_or_damaged_line_is_not_counted() {
         let place = tempfile::TempDir::new().unwrap();
         written(place.path(), &rows());
         let whole = text(place.path());
@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_counts_up_to_there() {
+    fn a_truncated_file_counts_up_to_its_end() {
         let place = tempfile::TempDir::new().unwrap();
         let path = place.path().join(file::DELIVERIES);
         let mut results = Results::create(place.path()).unwrap();
         results.append(&rows()[..15]);
         results.flush();
         results.append(&rows()[15..]);
-        // As a kill leaves it: what was not flushed is lost.
+        // As after a kill: unflushed data is lost.
         assert_eq!(lines(place.path()), 15);
         results.close().unwrap();
         let whole = fs::read(&path).unwrap();

@@ -1,4 +1,4 @@
-//! The directory that holds records where no other is named: finding them by name, by age, and by the link to the
+//! The default directory of records, and how to find a record in it: by name, by age, or by the link to the latest.
 //! latest.
 
 use std::fs;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use super::{Brief, Error};
 use crate::result::format::{Status, file};
 
-/// Where records are made and looked for.
+/// The default directory of records.
 pub const RECORDS: &str = "graymark-runs";
-/// The link to the record that was begun last, in [`RECORDS`].
+/// The link to the most recently started record, in [`RECORDS`].
 pub const LATEST: &str = "latest";
 
-/// Directories below `directory` that hold a record, by name; those of the default names by time, too. Links are left
-/// out: a record that they lead to stands here itself, or elsewhere.
+/// Directories below `directory` that contain a record, sorted by name, which for default names is by time. Symbolic
+/// links are skipped.
 ///
 /// # Errors
-/// If the directory is there and cannot be read.
+/// If the directory exists and cannot be read.
 pub fn records(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let unreadable = |source| Error::Read { path: directory.to_owned(), source };
     let entries = match fs::read_dir(directory) {
@@ -36,33 +36,34 @@ pub fn records(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(records)
 }
 
-/// The record that was begun last; none if there is none. Damaged ones do not count.
+/// The most recently started record; `None` if there is none. Damaged records are skipped.
 ///
 /// # Errors
-/// If the directory is there and cannot be read.
+/// If the directory exists and cannot be read.
 pub fn newest(directory: &Path) -> Result<Option<PathBuf>, Error> {
     let briefs = records(directory)?.into_iter().filter_map(|path| Brief::open(&path).ok());
-    // Records of the same second stand by name.
+    // Records of the same second are sorted by name.
     let newest = briefs
         .max_by(|one, other| (&one.header.started, &one.directory).cmp(&(&other.header.started, &other.directory)));
     Ok(newest.map(|brief| brief.directory))
 }
 
-/// The record that was begun last of those whose commands are still at work, or were killed; none if there is none.
+/// The most recently started record that is incomplete: still running, or killed. `None` if there is none.
 ///
 /// # Errors
-/// If the directory is there and cannot be read.
+/// If the directory exists and cannot be read.
 pub fn newest_running(directory: &Path) -> Result<Option<PathBuf>, Error> {
     let briefs = records(directory)?.into_iter().filter_map(|path| Brief::open(&path).ok());
     let running = briefs.filter(|brief| brief.header.status == Status::Running);
     Ok(running.max_by(|one, other| one.header.started.cmp(&other.header.started)).map(|brief| brief.directory))
 }
 
-/// The record that `name` means: a directory, or in `directory` the only record whose directory or name is so called or
-/// so begins. If there is none, `name` as it is, so that whoever opens it says that there is no record.
+/// Resolves a record's name: a directory, or the only record in `directory` whose directory or label is `name` or
+/// begins
+/// with it. If there is none, returns `name`, so that opening it reports the error.
 ///
 /// # Errors
-/// The records it may mean, if they are several.
+/// All matching records, if there are several.
 pub fn find(directory: &Path, name: &Path) -> Result<PathBuf, Vec<PathBuf>> {
     let Some(word) = name.to_str().filter(|word| !name.exists() && !word.is_empty() && !word.contains('/')) else {
         return Ok(name.to_owned());
@@ -73,7 +74,7 @@ pub fn find(directory: &Path, name: &Path) -> Result<PathBuf, Vec<PathBuf>> {
     let all = records(directory).unwrap_or_default();
     let of_directory = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let of_user = |path: &Path| Brief::open(path).map(|brief| brief.header.name).unwrap_or_default();
-    // What is called so goes before what only begins so.
+    // An exact match has priority over a prefix.
     let ways: [&dyn Fn(&Path) -> bool; 3] =
         [&|path| of_directory(path) == word, &|path| of_user(path) == word, &|path| {
             of_directory(path).starts_with(word) || of_user(path).starts_with(word)
@@ -88,33 +89,33 @@ pub fn find(directory: &Path, name: &Path) -> Result<PathBuf, Vec<PathBuf>> {
     Ok(name.to_owned())
 }
 
-/// Lets the link to the latest record lead to `record`, if that is one of [`RECORDS`]. What stands there and is no link
-/// to a record beside it is left alone.
+/// Points the link to the latest record at `record`, if that is in [`RECORDS`]. A file that is not such a link is left
+/// alone.
 ///
 /// # Errors
-/// In words, why the link does not lead there.
+/// Why the link could not be set.
 pub fn link(record: &Path) -> Result<(), String> {
     let (Some(directory), Some(name)) = (record.parent(), record.file_name()) else { return Ok(()) };
     let link = directory.join(LATEST);
-    let told = |error: io::Error| format!("{} does not lead to this record: {error}", link.display());
+    let reason = |error: io::Error| format!("{} was not linked to this record: {error}", link.display());
     match fs::symlink_metadata(&link) {
         Ok(found) if found.is_symlink() && is_ours(&link) => {}
         Ok(_) => {
-            return Err(format!("{} is not of Graymark's making and is left as it is", link.display()));
+            return Err(format!("{} was not created by Graymark and is left unchanged", link.display()));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(told(error)),
+        Err(error) => return Err(reason(error)),
     }
-    // A new link takes the place of the old one at once, so that it always leads to one.
+    // The new link replaces the old one atomically.
     let new = directory.join(format!(".{LATEST}-{}", std::process::id()));
-    std::os::unix::fs::symlink(name, &new).map_err(told)?;
+    std::os::unix::fs::symlink(name, &new).map_err(reason)?;
     fs::rename(&new, &link).map_err(|error| {
         let _ = fs::remove_file(&new);
-        told(error)
+        reason(error)
     })
 }
 
-/// Links of Graymark's name a directory beside them and nothing else.
+/// Whether a link is Graymark's: its target is the name of a directory next to it.
 fn is_ours(link: &Path) -> bool {
     fs::read_link(link).is_ok_and(|to| {
         let mut parts = to.components();
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_link_follows_and_nothing_of_others_is_replaced() {
+    fn the_link_is_updated_and_other_files_are_not_replaced() {
         let place = tempfile::TempDir::new().unwrap();
         let place = place.path();
         for name in ["a", "b"] {
@@ -163,7 +164,7 @@ mod tests {
         for other in ["elsewhere/a", "/tmp", "..", "."] {
             fs::remove_file(place.join(LATEST)).unwrap();
             std::os::unix::fs::symlink(other, place.join(LATEST)).unwrap();
-            assert!(link(&place.join("b")).unwrap_err().contains("left as it is"));
+            assert!(link(&place.join("b")).unwrap_err().contains("left unchanged"));
             assert_eq!(fs::read_link(place.join(LATEST)).unwrap(), Path::new(other));
         }
         fs::remove_file(place.join(LATEST)).unwrap();

@@ -1,4 +1,4 @@
-//! Where a run took place. What cannot be known is none.
+//! Describes the machine of a run. Unknown values are `None`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::measure::device::{Devices, Disk};
 use crate::result::environment::Environment;
 use crate::result::summary::Storage;
 
-/// Looks at this host. `database` is where the database keeps its files, if that is here.
+/// Describes this host. `database` is the directory of the database's files, if it is on this host.
 pub(crate) fn of_host(database: Option<&Path>) -> Environment {
     Environment {
         graymark: env!("CARGO_PKG_VERSION").to_owned(),
@@ -26,12 +26,12 @@ pub(crate) fn of_host(database: Option<&Path>) -> Environment {
     }
 }
 
-/// What is free where the data is, and whether the log is on a device of its own.
+/// Free space of the data's file system, and whether the log is on a separate device.
 pub(crate) fn storage(data: Option<&Path>, log: Option<&Path>) -> Storage {
     let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
     let free = |path: &Path| {
         let found = nix::sys::statvfs::statvfs(path).ok()?;
-        // The two have other widths on other systems.
+        // These types have different widths on other systems.
         u64::try_from(u128::from(found.blocks_available()) * u128::from(found.fragment_size())).ok()
     };
     Storage {
@@ -40,7 +40,7 @@ pub(crate) fn storage(data: Option<&Path>, log: Option<&Path>) -> Storage {
     }
 }
 
-/// The disks below a place; where it has none that the system counts for, all of the host's.
+/// The disks of a path; if unknown, all disks of the host.
 fn disks(database: &Path) -> Vec<Disk> {
     Devices::below(database).ok().or_else(Devices::of_machine).map(|devices| devices.disks()).unwrap_or_default()
 }
@@ -56,7 +56,7 @@ fn pretty_name(os_release: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// What only `/proc` tells.
+/// Values from `/proc`.
 #[cfg(target_os = "linux")]
 mod system {
     use std::path::{Path, PathBuf};
@@ -78,7 +78,8 @@ mod system {
         mounted_as(&place, &procfs::mounts().ok()?)
     }
 
-    /// The innermost mount point holds a path; of several mounts at one point, the last one hides the others.
+    /// The file system of a path: that of its innermost mount point; of several mounts at one point, the last one
+    /// counts.
     pub fn mounted_as(place: &Path, mounts: &[MountEntry]) -> Option<String> {
         mounts
             .iter()
@@ -95,7 +96,7 @@ mod system {
     }
 }
 
-/// Not known on this system.
+/// Unknown on this system.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use std::path::Path;
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_what_is_known_of_this_host() {
+    fn describes_this_host() {
         let here = of_host(Some(Path::new("/proc/self/status")));
         assert_eq!(here.graymark, env!("CARGO_PKG_VERSION"));
         assert!(here.logical_cpus.is_some());
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_facts_are_null_and_may_be_left_out() {
+    fn unknown_values_are_null_or_missing() {
         let empty: Environment = serde_json::from_str("{}").unwrap();
         assert_eq!(empty, Environment::default());
         assert!(serde_json::to_string(&empty).unwrap().contains("\"cpu_model\":null"));

@@ -1,16 +1,16 @@
-//! Reads a record while it is written: each look takes what has been added since the last one.
+//! Reads a record while it is being written: each poll returns what was added since the last one.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::reader::{SeriesRow, header, series_row};
-use super::{Error, counters};
+use super::{Error, counters, numbers};
 use crate::link_safe;
 use crate::measure::counters::{Counter, Sample};
 use crate::result::Event;
 use crate::result::format::{Header, file};
 
-/// A record that may still be written.
+/// A record that may still be written to.
 #[derive(Debug)]
 pub struct Follower {
     directory: PathBuf,
@@ -20,21 +20,21 @@ pub struct Follower {
     events: Tail,
 }
 
-/// What has been added to a record.
+/// What was added to a record.
 #[derive(Debug)]
-pub struct News {
-    /// What the record says of itself now.
+pub struct Update {
+    /// The current header.
     pub header: Header,
-    /// Further rows of the series, in order.
+    /// New rows of the series, in order.
     pub series: Vec<SeriesRow>,
-    /// Further counters, in order.
+    /// New samples of counters, in order.
     pub samples: Vec<Sample>,
-    /// Further events, in order.
+    /// New events, in order.
     pub events: Vec<Event>,
 }
 
 impl Follower {
-    /// Of a record's directory, from its beginning.
+    /// Follows the record in a directory from its beginning.
     pub fn new(directory: &Path) -> Follower {
         Follower {
             directory: directory.to_owned(),
@@ -45,16 +45,16 @@ impl Follower {
         }
     }
 
-    /// What has been added since the last look. A line that is not whole yet comes with a later one.
+    /// Returns what was added since the last poll. An incomplete line is returned by a later poll.
     ///
     /// # Errors
-    /// If there is no record, it is of a later format, or damaged.
-    pub fn look(&mut self) -> Result<News, Error> {
+    /// If there is no record, it has a later format, or is damaged.
+    pub fn poll(&mut self) -> Result<Update, Error> {
         let header = header(&self.directory)?;
         let damaged = |name: &str, line: &str| Error::damaged(self.directory.join(name), format_args!("`{line}`"));
         let mut series = Vec::new();
         for line in self.series.lines(&self.directory, file::SERIES)?.lines() {
-            // The first line names the columns.
+            // The first line is the header.
             if !line.starts_with("second,") {
                 let row = series_row(line, &header.transactions).ok_or_else(|| damaged(file::SERIES, line))?;
                 series.push(row);
@@ -70,20 +70,23 @@ impl Follower {
         }
         let mut events = Vec::new();
         for line in self.events.lines(&self.directory, file::EVENTS)?.lines() {
+            if numbers::too_large(line.as_bytes()).is_some() {
+                return Err(damaged(file::EVENTS, line));
+            }
             events.push(serde_json::from_str(line).map_err(|_| damaged(file::EVENTS, line))?);
         }
-        Ok(News { header, series, samples, events })
+        Ok(Update { header, series, samples, events })
     }
 }
 
-/// A file that grows, as far as it has been read.
+/// A growing file, and how far it has been read.
 #[derive(Debug, Default)]
 struct Tail {
     read: u64,
 }
 
 impl Tail {
-    /// The whole lines that are new; none of a file that is not there yet.
+    /// The new complete lines; empty if the file does not exist yet.
     fn lines(&mut self, directory: &Path, name: &str) -> Result<String, Error> {
         let path = directory.join(name);
         let unread = |source| Error::Read { path: path.clone(), source };
@@ -109,20 +112,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_look_takes_what_is_new_and_whole() {
+    fn each_poll_returns_new_complete_lines() {
         let place = tempfile::TempDir::new().unwrap();
         let mut tail = Tail::default();
-        let mut look = || tail.lines(place.path(), "file").unwrap();
-        assert_eq!(look(), "");
+        let mut poll = || tail.lines(place.path(), "file").unwrap();
+        assert_eq!(poll(), "");
         let add = |text: &str| {
             let mut file = OpenOptions::new().create(true).append(true).open(place.path().join("file")).unwrap();
             file.write_all(text.as_bytes()).unwrap();
         };
         add("one\ntw");
-        assert_eq!(look(), "one\n");
-        assert_eq!(look(), "");
+        assert_eq!(poll(), "one\n");
+        assert_eq!(poll(), "");
         add("o\nthree\n");
-        assert_eq!(look(), "two\nthree\n");
+        assert_eq!(poll(), "two\nthree\n");
     }
 
     #[test]
@@ -130,12 +133,12 @@ mod tests {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/39ccd6a/tpcc");
         let whole = crate::record::Record::open(&directory).unwrap();
         let mut follower = Follower::new(&directory);
-        let news = follower.look().unwrap();
+        let news = follower.poll().unwrap();
         assert_eq!((&news.series, &news.samples, &news.events), (&whole.series, &whole.counters, &whole.events));
         assert!(!news.series.is_empty());
-        let news = follower.look().unwrap();
+        let news = follower.poll().unwrap();
         assert!(news.series.is_empty() && news.samples.is_empty() && news.events.is_empty());
-        assert!(Follower::new(place().path()).look().unwrap_err().to_string().contains("is not a record"));
+        assert!(Follower::new(place().path()).poll().unwrap_err().to_string().contains("is not a record"));
     }
 
     fn place() -> tempfile::TempDir {

@@ -1,4 +1,4 @@
-//! What transactions read and wrote, compressed with gzip: `history.gz`.
+//! `history.gz`: what transactions read and wrote, compressed with gzip.
 
 use std::io::{BufReader, Write as _};
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::history::{History, codec};
 use crate::link_safe;
 use crate::result::format::file;
 
-/// Compressed bytes that are handed to the file at once.
+/// Compressed bytes that are written at once.
 const PIECE: usize = 1 << 16;
 
-/// Writes the file while a run goes on.
+/// Writes the file during a run.
 pub(super) struct HistoryFile {
     out: Appender,
     encoder: GzEncoder<Vec<u8>>,
@@ -45,7 +45,7 @@ impl HistoryFile {
         self.out.flush();
     }
 
-    /// Ends the file and makes sure that all of it is on disk.
+    /// Ends the file and writes all data to disk (fsync).
     pub(super) fn close(&mut self) -> Result<(), Error> {
         if let Err(error) = self.encoder.try_finish() {
             self.out.fail(error);

@@ -1,24 +1,24 @@
-//! What a run leaves behind: one directory, self-describing, versioned, written atomically file by file.
+//! The record of a run: one directory, self-describing, versioned, each file written atomically.
 //!
 //! | file | what |
 //! |---|---|
 //! | `record.json` | [`Header`](crate::result::format::Header): format version, Graymark's version, command, status, times |
-//! | `plan.toml` | the plan as it was executed; `graymark run --plan` runs it again |
+//! | `plan.toml` | the plan as executed; `graymark run --plan` runs it again |
 //! | `environment.json` | [`Environment`](crate::result::Environment): host, kernel, CPU, memory, file system, engine and its settings |
 //! | `load.json` | [`crate::result::LoadReport`], if this command loaded |
-//! | `series.csv` | one row a second and transaction type |
+//! | `series.csv` | one row per second and transaction type |
 //! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`](crate::result::format::Waiting) |
-//! | `history.gz` | what transactions read and wrote of the chosen keys; of runs with `--history` only |
-//! | `deliveries.csv.gz` | one row for each deferred Delivery that was committed; of paced runs of TPC-C only |
-//! | `counters.csv` | counters of database, system and client, as they stood once a second |
+//! | `history.gz` | what transactions read and wrote of the sampled keys; only with `--history` |
+//! | `deliveries.csv.gz` | one row for each committed deferred Delivery; only of paced runs of TPC-C |
+//! | `counters.csv` | counters of database, system and client, sampled once a second |
 //! | `events.jsonl` | [`Event`](crate::result::Event)s: phases, lost and restored sessions, failures |
 //! | `price.toml` | the price file that the result was priced with, if any |
 //! | `summary.json` | see [`Summary`](crate::result::Summary) |
-//! | `scan.json` | what `graymark scan` found: [`Scan`](crate::result::scan::Scan) |
-//! | `tune.json` | what `graymark tune` found: [`Tuned`](crate::result::tune::Tuned); `tuned.conf` has the winner's settings |
-//! | `duet.json` | what `graymark duet` found: [`Duet`](crate::result::duet::Duet) |
-//! | `acid.json`, `transcript.txt` | what `graymark acid` found: [`Acid`](crate::result::acid::Acid), and its tests step by step |
-//! | `report.txt`, `report.html` | made from the above |
+//! | `scan.json` | the result of `graymark scan`: [`Scan`](crate::result::scan::Scan) |
+//! | `tune.json` | the result of `graymark tune`: [`Tuned`](crate::result::tune::Tuned); `tuned.conf` has the winner's settings |
+//! | `duet.json` | the result of `graymark duet`: [`Duet`](crate::result::duet::Duet) |
+//! | `acid.json`, `transcript.txt` | the result of `graymark acid`: [`Acid`](crate::result::acid::Acid), and its tests step by step |
+//! | `report.txt`, `report.html` | the report |
 
 pub(crate) mod acid;
 mod appender;
@@ -28,6 +28,7 @@ pub mod directory;
 pub(crate) mod environment;
 pub mod follow;
 pub(crate) mod history;
+mod numbers;
 pub(crate) mod price;
 pub mod reader;
 mod summary;
@@ -43,43 +44,43 @@ use crate::result::format::{FORMAT, file};
 pub use reader::{Brief, Record};
 pub use writer::RecordWriter;
 
-/// Why a record cannot be written or read. The text is one line that says what to do.
+/// Why a record cannot be written or read. The message is one line that says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The directory holds no record, or is none.
+    /// The directory contains no record.
     #[error(
-        "{} is not a record of Graymark: it holds no {}; name the directory that a run has written",
+        "{} is not a record of Graymark: it has no {}; give the directory of a record",
         .directory.display(), file::HEADER
     )]
     NoRecord {
-        /// Where it was looked for.
+        /// The directory.
         directory: PathBuf,
     },
-    /// The record is not of ACID tests.
-    #[error("{} is not a record of graymark acid: it holds no {}", .directory.display(), file::ACID)]
+    /// The record is not from ACID tests.
+    #[error("{} is not a record of graymark acid: it has no {}", .directory.display(), file::ACID)]
     NoAcid {
-        /// Where it was looked for.
+        /// The directory.
         directory: PathBuf,
     },
-    /// The directory cannot take a record.
+    /// The directory is not empty.
     #[error("{} is not empty; name another directory with --out, or remove it first", .directory.display())]
     NotEmpty {
         /// The directory.
         directory: PathBuf,
     },
-    /// The record is of a later format.
+    /// The record has a later format.
     #[error(
         "{} has format {format}, and this Graymark ({}) reads up to {FORMAT}; use a newer Graymark",
         .directory.display(), env!("CARGO_PKG_VERSION")
     )]
     Newer {
-        /// Where it is.
+        /// The directory.
         directory: PathBuf,
         /// Its format.
         format: u64,
     },
-    /// A file is not of Graymark's making, or not any more.
+    /// A file is damaged, or was not written by Graymark.
     #[error("{} is damaged: {why}; use another copy of the record", .path.display())]
     Damaged {
         /// The file.
@@ -92,15 +93,15 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The directory cannot be made or used.
+    /// The directory cannot be created or used.
     #[error("cannot make the record {}: {source}; {}", .directory.display(), remedy(.source))]
     Create {
         /// The directory.
         directory: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A file cannot be written.
@@ -108,38 +109,38 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// What a file should hold cannot be put into its form.
+    /// The content of a file cannot be serialized.
     #[error("cannot make {}: {source}", .path.display())]
     Encode {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl Error {
-    /// Whether the record could not be kept. All else is a mistake of whoever named it.
+    /// Whether writing the record failed. All other errors are usage errors.
     pub fn is_of_writing(&self) -> bool {
         matches!(self, Error::Create { .. } | Error::Write { .. } | Error::Encode { .. })
     }
 
-    /// The content of a file cannot be put into its form.
+    /// The content of a file cannot be serialized.
     pub(crate) fn encode(path: PathBuf, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         Error::Encode { path, source: source.into() }
     }
 
-    /// A file is damaged. The words of parsers may run over several lines.
+    /// A file is damaged. Multi-line messages of parsers are joined into one line.
     fn damaged(path: PathBuf, why: impl std::fmt::Display) -> Error {
         let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
         Error::Damaged { path, why }
     }
 }
 
-/// What to do about a failed file operation, in a few words.
+/// What to do about a failed file operation.
 fn remedy(error: &io::Error) -> &'static str {
     use io::ErrorKind;
     match error.kind() {

@@ -1,4 +1,4 @@
-//! Prices a record that is there already. Nothing that was measured changes.
+//! Adds a price to an existing record. No measurement changes.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use crate::record::{Error, summary, writer};
 use crate::result::format::file;
 use crate::result::summary::PriceSummary;
 
-/// The key of the summary that is written.
+/// The summary key that is written.
 const KEY: &str = "price";
 
-/// Puts a price file and its price into the record in `directory`, in the place of those it may have.
+/// Writes a price file and its price into the record in `directory`, replacing existing ones.
 ///
 /// # Errors
 /// If the record has no summary, or cannot be written.
@@ -29,7 +29,7 @@ mod tests {
     fn a_price_changes_nothing_else() {
         let place = tempfile::TempDir::new().unwrap();
         let path = place.path().join(file::SUMMARY);
-        // More digits than a number of the computer has, and a key that this version does not know.
+        // A number with more digits than a double has, and a key that this version does not know.
         let before = "{\n  \"rate\": 0.1000000000000000055511151231257827,\n  \"later\": {\n    \"b\": 1,\n    \"a\": \
             [ ]\n  }\n}\n";
         fs::write(&path, before).unwrap();

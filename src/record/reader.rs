@@ -1,4 +1,4 @@
-//! Reads a record back, whole or partial.
+//! Reads a record, complete or partial.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::link_safe;
 use crate::measure::SIGNIFICANT_DIGITS;
 use crate::measure::counters::Sample;
-use crate::record::{Error, counters};
+use crate::record::{Error, counters, numbers};
 use crate::result::Environment;
 use crate::result::Event;
 use crate::result::LoadReport;
@@ -26,66 +26,68 @@ use crate::result::summary::Summary;
 use crate::result::tune::Tuned;
 use crate::result::{Phase, Recorded};
 
-/// More bytes than any histogram of 64-bit values takes up at three significant digits.
+/// Upper limit of the bytes of a histogram of 64-bit values with three significant digits.
 const LARGEST_HISTOGRAM: u64 = 4 << 20;
 
-/// A record, read from its directory. What a command did not write, or had not yet written when it was killed, is none
-/// or empty.
+/// A record, read from its directory. Files that the command does not write, or had not written when it was killed, are
+/// `None` or empty.
 #[derive(Debug)]
 pub struct Record {
-    /// Where it was read from.
+    /// The directory.
     pub directory: PathBuf,
-    /// What it says of itself.
+    /// The header.
     pub header: Header,
-    /// The plan as it was executed, as TOML.
+    /// The plan as executed, as TOML.
     pub plan: Option<String>,
-    /// The price file that the result was priced with.
+    /// The price file of the result.
     pub price: Option<String>,
-    /// Where the run took place.
+    /// The machine and the server.
     pub environment: Option<Environment>,
-    /// What loading came to.
+    /// The report of the load.
     pub load: Option<LoadReport>,
-    /// The summary; none if the run was killed before it was made.
+    /// The summary; `None` if the run was killed before it was written.
     pub summary: Option<Summary>,
-    /// What tests of ACID properties came to; only `graymark acid` leaves it.
+    /// The result of ACID tests; only of `graymark acid`.
     pub acid: Option<Acid>,
-    /// What a serial read came to; only `graymark scan` leaves it.
+    /// The result of a serial read; only of `graymark scan`.
     pub scan: Option<Scan>,
-    /// What a search for better settings came to; only `graymark tune` leaves it.
+    /// The result of a search for better settings; only of `graymark tune`.
     pub tuned: Option<Tuned>,
-    /// What a duet of two databases came to; only `graymark duet` leaves it.
+    /// The result of a duet of two databases; only of `graymark duet`.
     pub duet: Option<Duet>,
-    /// What each second came to, in order.
+    /// The figures of each second, in order.
     pub series: Vec<SeriesRow>,
-    /// Counters as they stood about once a second, in order; empty in records of earlier versions.
+    /// Counters, sampled about once a second, in order; empty in records of earlier versions.
     pub counters: Vec<Sample>,
-    /// What happened, in order.
+    /// Events, in order.
     pub events: Vec<Event>,
     histograms: BTreeMap<String, Histogram<u64>>,
 }
 
-/// What a list of records tells of one: what it says of itself, where it was run, and what it came to.
+/// The small files of a record, for lists of records.
 #[derive(Debug)]
 pub struct Brief {
-    /// Where it was read from.
+    /// The directory.
     pub directory: PathBuf,
-    /// What it says of itself.
+    /// The header.
     pub header: Header,
-    /// Where the run took place.
+    /// The machine and the server.
     pub environment: Option<Environment>,
-    /// The summary; none if the run was killed before it was made.
+    /// The summary; `None` if the run was killed before it was written.
     pub summary: Option<Summary>,
-    /// What a search for better settings came to; only `graymark tune` leaves it.
+    /// The result of a search for better settings; only of `graymark tune`.
     pub tuned: Option<Tuned>,
-    /// What a duet of two databases came to; only `graymark duet` leaves it.
+    /// The result of a duet of two databases; only of `graymark duet`.
     pub duet: Option<Duet>,
+    /// The result of ACID tests; only of `graymark acid`.
+    pub acid: Option<Acid>,
 }
 
 impl Brief {
-    /// Reads the files of `directory` that hold it, and none that grows with the length of the run.
+    /// Reads the files of `directory` whose size does not depend on the length of the run.
     ///
     /// # Errors
-    /// If there is no record, it is of a later format, or one of these files is damaged.
+    /// If there is no record, it has a later format, or one of these files is damaged.
     pub fn open(directory: &Path) -> Result<Brief, Error> {
         let files = Files { directory };
         Ok(Brief {
@@ -94,29 +96,30 @@ impl Brief {
             summary: files.json(file::SUMMARY)?,
             tuned: files.json(file::TUNE)?,
             duet: files.json(file::DUET)?,
+            acid: files.json(file::ACID)?,
             directory: directory.to_owned(),
         })
     }
 }
 
-/// What one transaction type did in one second.
+/// The figures of one transaction type in one second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesRow {
     /// Number of the second, from 0.
     pub second: u32,
-    /// The phase it belonged to.
+    /// Its phase.
     pub phase: Recorded<Phase>,
     /// The type, as an index into [`Header::transactions`].
     pub transaction: usize,
-    /// Ended, rolled-back ones included.
+    /// Completed transactions, rolled-back ones included.
     pub completed: u64,
-    /// Rolled back as the standard asks.
+    /// Rolled back as the standard requires.
     pub rolled_back: u64,
-    /// Failed for good.
+    /// Failed after all retries.
     pub errors: u64,
-    /// Tried again.
+    /// Retries.
     pub retries: u64,
-    /// Response times; none if no transaction started and ended in the phase and ended in this second.
+    /// Response times; `None` if no transaction started in the phase and ended in this second.
     pub response_ms: Option<SecondLatency>,
 }
 
@@ -131,7 +134,7 @@ pub struct SecondLatency {
     pub p90: f64,
     /// 99th percentile.
     pub p99: f64,
-    /// The longest.
+    /// Maximum.
     pub max: f64,
 }
 
@@ -139,11 +142,11 @@ impl Record {
     /// Reads the record in `directory`.
     ///
     /// # Errors
-    /// If there is none, it is of a later format, or a file of it is damaged.
+    /// If there is none, it has a later format, or one of its files is damaged.
     pub fn open(directory: &Path) -> Result<Record, Error> {
         let files = Files { directory };
         let header = files.header()?;
-        // The last line may be cut off where the command did not come to its end.
+        // The last line may be truncated if the command did not finish.
         let whole = header.status == Status::Complete;
         Ok(Record {
             plan: files.text(file::PLAN)?,
@@ -164,14 +167,15 @@ impl Record {
         })
     }
 
-    /// The distribution of a transaction type's times in the measurement interval, in microseconds; none if it has
-    /// none.
+    /// The distribution of the times of a transaction type in the measurement interval, in microseconds; `None` if it
+    /// is
+    /// empty.
     pub fn histogram(&self, transaction: &str, clock: Clock) -> Option<&Histogram<u64>> {
         self.histograms.get(&clock.tag(transaction))
     }
 
-    /// A distribution of paced terminals and their queue in the measurement interval, in microseconds; none if it has
-    /// none.
+    /// A distribution of paced terminals and their queue in the measurement interval, in microseconds; `None` if it is
+    /// empty.
     pub fn waiting(&self, what: Waiting) -> Option<&Histogram<u64>> {
         self.histograms.get(what.tag())
     }
@@ -202,6 +206,9 @@ impl Files<'_> {
 
     fn json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let Some(bytes) = self.bytes(name)? else { return Ok(None) };
+        if let Some(key) = numbers::too_large(&bytes) {
+            return Err(self.damaged(name, format_args!("its number {key:?} is too large")));
+        }
         serde_json::from_slice(&bytes).map(Some).map_err(|error| self.damaged(name, error))
     }
 
@@ -219,8 +226,8 @@ impl Files<'_> {
         }
     }
 
-    /// Lines of a file that grows: the last one counts only with its end, and that may miss only where the record is
-    /// not `whole`.
+    /// The lines of a growing file. A last line without a line end is skipped, and is an error in a record that is
+    /// `whole`.
     fn lines(&self, name: &str, whole: bool) -> Result<Option<String>, Error> {
         let Some(mut bytes) = self.bytes(name)? else { return Ok(None) };
         let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
@@ -231,7 +238,7 @@ impl Files<'_> {
         String::from_utf8(bytes).map(Some).map_err(|_| self.damaged(name, "it is not UTF-8 text"))
     }
 
-    /// The same one by one: the histograms of a run of many hours are not to be held in memory all at once.
+    /// Processes these lines one by one, because the histograms of a long run may not fit in memory.
     fn each_line(&self, name: &str, whole: bool, mut take: impl FnMut(&str) -> Result<(), Error>) -> Result<(), Error> {
         let path = self.directory.join(name);
         let mut file = match link_safe::open(&path) {
@@ -279,7 +286,11 @@ impl Files<'_> {
 
     fn events(&self, whole: bool) -> Result<Vec<Event>, Error> {
         let Some(text) = self.lines(file::EVENTS, whole)? else { return Ok(Vec::new()) };
-        let read = |(number, line)| {
+        let read = |(number, line): (usize, &str)| {
+            if let Some(key) = numbers::too_large(line.as_bytes()) {
+                let why = format_args!("line {}: its number {key:?} is too large", number + 1);
+                return Err(self.damaged(file::EVENTS, why));
+            }
             serde_json::from_str(line)
                 .map_err(|error| self.damaged(file::EVENTS, format_args!("line {}: {error}", number + 1)))
         };
@@ -312,19 +323,19 @@ impl Files<'_> {
     }
 }
 
-/// What the record in a directory says of itself.
+/// The header of the record in a directory.
 pub(super) fn header(directory: &Path) -> Result<Header, Error> {
     Files { directory }.header()
 }
 
-/// A row of the series from its line; none if it is none.
+/// Parses a row of the series; `None` if it is invalid.
 pub(super) fn series_row(line: &str, transactions: &[String]) -> Option<SeriesRow> {
     let mut cells = line.split(',');
     let second = cells.next()?.parse().ok()?;
     let phase = cells.next().and_then(phase)?;
     let name = cells.next()?;
     let transaction = transactions.iter().position(|known| known == name)?;
-    let mut count = || cells.next()?.parse().ok();
+    let mut count = || cells.next()?.parse().ok().filter(|count| *count <= numbers::LARGEST);
     let (completed, rolled_back, errors, retries) = (count()?, count()?, count()?, count()?);
     let mut time = || -> Option<Option<f64>> {
         let cell = cells.next()?;
@@ -348,14 +359,13 @@ fn phase(name: &str) -> Option<Recorded<Phase>> {
     known.map(Recorded::Known).or_else(|| word.then(|| Recorded::Unknown(name.into())))
 }
 
-/// Decodes a histogram of the log; none if it is damaged.
+/// Decodes a histogram of the log; `None` if it is damaged.
 ///
-/// The library takes the lengths in its input on trust and does not come to the checksum at its end, so both are looked
-/// at here.
+/// The library trusts the lengths in its input and does not verify the checksum at its end, so both are verified here.
 fn histogram(encoded: &str, deserializer: &mut Deserializer) -> Option<Histogram<u64>> {
-    /// Cookie and length come before the compressed bytes.
+    /// Cookie and length precede the compressed bytes.
     const COMPRESSED_HEAD: usize = 8;
-    /// Cookie, length of the counts and five parameters come before the counts.
+    /// Cookie, length of the counts and five parameters precede the counts.
     const HEAD: usize = 40;
 
     let compressed = base64::engine::general_purpose::STANDARD.decode(encoded).ok()?;
@@ -367,7 +377,7 @@ fn histogram(encoded: &str, deserializer: &mut Deserializer) -> Option<Histogram
     let (head, counts) = plain.split_at_checked(HEAD)?;
     let length = u32::from_be_bytes(head.get(4..8)?.try_into().ok()?);
     let digits = u32::from_be_bytes(head.get(12..16)?.try_into().ok()?);
-    // Nine such bytes are the one number that the library cannot negate.
+    // Nine such bytes encode the only number that the library cannot negate.
     let overflows = counts.windows(9).any(|nine| nine.iter().all(|&byte| byte == 0xff));
     if usize::try_from(length) != Ok(counts.len()) || digits > SIGNIFICANT_DIGITS.into() || overflows {
         return None;

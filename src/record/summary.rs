@@ -1,4 +1,4 @@
-//! Adds to the summary of a record that is there already. All other keys stay as they are written, to the letter.
+//! Adds values to the summary of an existing record. All other keys stay byte for byte as they are.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::link_safe;
 use crate::record::Error;
 use crate::result::format::file;
 
-/// The summary of a record with a value for a key, in the place of the one that it may have.
+/// The summary of a record with a value for a key, replacing an existing value.
 ///
 /// # Errors
 /// If the record has no summary, or a damaged one.
@@ -21,7 +21,7 @@ pub(super) fn with(directory: &Path, key: &str, value: &impl Serialize) -> Resul
     put(&path, &text, key, value)
 }
 
-/// The same of a text.
+/// The same for a text.
 pub(super) fn put(path: &Path, text: &str, key: &str, value: &impl Serialize) -> Result<String, Error> {
     let Keys(mut keys) = serde_json::from_str(text).map_err(|error| Error::damaged(path.to_owned(), error))?;
     let value = to_raw_value(value).map_err(|error| Error::encode(path.to_owned(), error))?;
@@ -34,7 +34,7 @@ pub(super) fn put(path: &Path, text: &str, key: &str, value: &impl Serialize) ->
     Ok(text)
 }
 
-/// A JSON object as it is written: its keys in order, their values as text.
+/// A JSON object with its keys in order and their values as text.
 struct Keys(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Keys {

@@ -1,4 +1,4 @@
-//! What is written is what is read, and nothing that a file can hold makes reading fall over.
+//! Records are read back as they were written, and reading never panics, whatever a file contains.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::result::{Event, Phase};
 
 const TYPES: [&str; 2] = ["new_order", "payment"];
 
-/// A second in which each type completed `completed` transactions that took `us` microseconds and more.
+/// A second in which each type completed `completed` transactions of `us` microseconds and more.
 fn second(second: u32, phase: Phase, completed: u64, us: u64) -> Event {
     let mut interval = Interval::new(TYPES.len(), 0);
     for (index, measured) in interval.transactions.iter_mut().enumerate() {
@@ -39,7 +39,7 @@ fn second(second: u32, phase: Phase, completed: u64, us: u64) -> Event {
     Event::Second { second, phase, interval: Box::new(interval) }
 }
 
-/// Counters at the beginning of a second; the log is not known in all of them.
+/// Counters at the beginning of a second; the log is unknown in some of them.
 fn sample(second: u32) -> Sample {
     let mut sample = Sample { at: f64::from(second) + 0.002, ..Sample::default() };
     sample.counters.set(Counter::ClientCpu, 0.25 * f64::from(second));
@@ -146,7 +146,7 @@ fn merged_histograms_are_exactly_those_of_the_interval() {
 fn a_killed_run_leaves_what_it_had() {
     let place = TempDir::new().unwrap();
     let writer = write(place.path());
-    // As after a kill: the writer never comes to its end, and a line is half written.
+    // As after a kill: the writer is never closed, and a line is half written.
     std::mem::forget(writer);
     let path = place.path().join(file::SERIES);
     let mut series = fs::read_to_string(&path).unwrap();
@@ -178,7 +178,7 @@ fn says_why_a_directory_cannot_take_a_record() {
     assert!(refused.contains("is not empty; name another directory with --out"), "{refused}");
     let refused = create(&place.path().join(file::SERIES));
     assert!(refused.contains("cannot make the record") && refused.contains("--out"), "{refused}");
-    // The kernel lets nobody make files there.
+    // The kernel allows no files there.
     if Path::new("/proc/self").exists() {
         let refused = create(Path::new("/proc/graymark"));
         assert!(refused.contains("cannot make the record /proc/graymark"), "{refused}");
@@ -240,7 +240,14 @@ proptest! {
     fn arbitrary_bytes_in_a_file_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), which in 0_usize..8) {
         let place = complete();
         let name = [
-            file::HEADER, file::ENVIRONMENT, file::SERIES, file::COUNTERS, file::HISTOGRAMS, file::EVENTS, file::SUMMARY, file::PLAN,
+            file::HEADER,
+            file::ENVIRONMENT,
+            file::SERIES,
+            file::COUNTERS,
+            file::HISTOGRAMS,
+            file::EVENTS,
+            file::SUMMARY,
+            file::PLAN,
         ][which];
         fs::write(place.path().join(name), bytes).unwrap();
         if let Err(error) = Record::open(place.path()) {
@@ -276,7 +283,8 @@ proptest! {
         let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);
 
         let place = complete();
-        fs::write(place.path().join(file::HISTOGRAMS), format!("Tag=a,0.0,1.0,1.0,{encoded}\nTag=a,0.0,1.0,1.0,{encoded}\n")).unwrap();
+        let line = format!("Tag=a,0.0,1.0,1.0,{encoded}\n");
+        fs::write(place.path().join(file::HISTOGRAMS), line.repeat(2)).unwrap();
         let _ = Record::open(place.path());
     }
 

@@ -1,4 +1,4 @@
-//! Writes a record while a run goes on.
+//! Writes a record during a run.
 
 use std::fs;
 use std::io;
@@ -22,20 +22,20 @@ use crate::result::Phase;
 use crate::result::format::{Clock, FORMAT, Header, Label, SERIES_COLUMNS, Status, Waiting, file};
 use crate::visible::visible;
 
-/// Seconds of the measurement interval that one interval of the histogram log holds.
+/// Seconds of the measurement interval in one interval of the histogram log.
 const LOG_INTERVAL: u32 = 10;
-/// Files that hold settings of a server, for their owner only. To all others the process' umask applies as to any new
-/// file: reports are made to be shared.
+/// Files that may contain server settings, readable only by their owner. All other files follow the process' umask, so
+/// that reports can be shared.
 const PRIVATE: [&str; 4] = [file::PLAN, file::ENVIRONMENT, file::REPORT_HTML, "sweep.toml"];
-/// Seconds from one flush of the result file to the next.
+/// Seconds between flushes of the result file.
 const RESULTS_FLUSHED: u32 = 5;
 /// Failures of transactions that are written one by one; further ones are only counted.
 const FAILURES_WRITTEN: u64 = 10_000;
 
-/// Writes a record. Series, histograms and events are appended as they come, so that a killed process leaves a readable
-/// record.
+/// Writes a record. Series, histograms and events are appended during the run, so that a killed process leaves a
+/// readable record.
 ///
-/// An error while appending does not end the run: it is kept and told by [`RecordWriter::finish`].
+/// An error while appending does not end the run: it is returned by [`RecordWriter::finish`].
 pub struct RecordWriter {
     directory: PathBuf,
     header: Header,
@@ -53,11 +53,24 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// Makes the directory and begins a record of `workload` in it. `command` is what was executed, without any
-    /// password; `transactions` are the names of the workload's transaction types.
+    /// Whether a record can be created in a directory, for commands that do long work before.
     ///
     /// # Errors
-    /// If the directory holds something already, or cannot be made or written.
+    /// If the directory exists and is not empty, or cannot be read.
+    pub(crate) fn free(directory: &Path) -> Result<(), Error> {
+        let unusable = |source| Error::Create { directory: directory.to_owned(), source };
+        let first = match fs::read_dir(directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            entries => entries.map_err(unusable)?.next(),
+        };
+        first.map_or(Ok(()), |_| Err(Error::NotEmpty { directory: directory.to_owned() }))
+    }
+
+    /// Creates the directory and begins a record of `workload` in it. `command` is the executed command, without
+    /// passwords; `transactions` are the names of the workload's transaction types.
+    ///
+    /// # Errors
+    /// If the directory is not empty, or cannot be created or written.
     pub fn create(
         directory: &Path,
         command: &str,
@@ -65,10 +78,8 @@ impl RecordWriter {
         transactions: &[&str],
     ) -> Result<RecordWriter, Error> {
         let unusable = |source| Error::Create { directory: directory.to_owned(), source };
-        fs::create_dir_all(directory).map_err(unusable)?;
-        if fs::read_dir(directory).map_err(unusable)?.next().is_some() {
-            return Err(Error::NotEmpty { directory: directory.to_owned() });
-        }
+        link_safe::make_directory(directory).map_err(unusable)?;
+        Self::free(directory)?;
         let header = Header {
             format: FORMAT,
             graymark: env!("CARGO_PKG_VERSION").to_owned(),
@@ -106,7 +117,7 @@ impl RecordWriter {
         Ok(writer)
     }
 
-    /// Keeps what the user calls the record.
+    /// Stores the label that the user gave the record.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -115,7 +126,7 @@ impl RecordWriter {
         self.put_json(file::HEADER, &self.header)
     }
 
-    /// Where the record is.
+    /// The directory of the record.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -123,14 +134,15 @@ impl RecordWriter {
     /// Begins the result file of deferred Deliveries.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn begin_results(&mut self) -> Result<(), Error> {
         self.results = Some(Results::create(&self.directory)?);
         Ok(())
     }
 
-    /// Ends the result file and tells how many Deliveries can be read from it; none if it was never begun. An error is
-    /// kept for [`RecordWriter::finish`].
+    /// Ends the result file and returns the number of Deliveries that can be read from it; `None` if it was never
+    /// begun.
+    /// An error is stored for [`RecordWriter::finish`].
     pub fn end_results(&mut self) -> Option<u64> {
         if let Err(error) = self.results.take()?.close() {
             self.failed.get_or_insert(error);
@@ -138,23 +150,23 @@ impl RecordWriter {
         Some(deliveries::lines(&self.directory))
     }
 
-    /// Begins the file of what transactions read and wrote.
+    /// Begins the history file.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn begin_history(&mut self) -> Result<(), Error> {
         self.history = Some(HistoryFile::create(&self.directory)?);
         Ok(())
     }
 
-    /// Ends that file. An error is kept for [`RecordWriter::finish`].
+    /// Ends the history file. An error is stored for [`RecordWriter::finish`].
     pub fn end_history(&mut self) {
         if let Some(Err(error)) = self.history.take().map(|mut history| history.close()) {
             self.failed.get_or_insert(error);
         }
     }
 
-    /// Writes what the driver says. Errors are kept for [`RecordWriter::finish`].
+    /// Writes an event. Errors are stored for [`RecordWriter::finish`].
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Second { second, phase, interval } => return self.second(*second, *phase, interval),
@@ -270,7 +282,7 @@ impl RecordWriter {
         put(&self.directory, name, format!("{}\n", visible(&text)).as_bytes())
     }
 
-    /// As [`RecordWriter::put_json`], for what is not to be lost because it cannot be written: the error is kept for
+    /// As [`RecordWriter::put_json`], for a file whose failure must not end the run: the error is stored for
     /// [`RecordWriter::finish`].
     pub fn keep_json(&mut self, name: &str, content: &impl Serialize) {
         if let Err(error) = self.put_json(name, content) {
@@ -286,8 +298,9 @@ impl RecordWriter {
         put(&self.directory, name, content.as_bytes())
     }
 
-    /// Ends the record of a command that failed, whose error is the one to be told. If its run has begun, the record is
-    /// kept as partial; a record of nothing is removed, so that the corrected command can take its place.
+    /// Ends the record of a failed command. If its run has begun, the record is kept as partial; otherwise it is
+    /// removed,
+    /// so that the corrected command can use its directory.
     pub fn abandon(self) {
         if self.log.begun {
             let _ = self.finish(Status::Partial);
@@ -299,10 +312,10 @@ impl RecordWriter {
         let _ = fs::remove_dir(&self.directory);
     }
 
-    /// Writes what is not yet written and marks the record as `status`: [`Status::Complete`] or [`Status::Partial`].
+    /// Writes what is still buffered and marks the record as `status`: [`Status::Complete`] or [`Status::Partial`].
     ///
     /// # Errors
-    /// The first error that occurred while the run went on, or now. The record is then marked as partial.
+    /// The first error, during the run or now. The record is then marked as partial.
     pub fn finish(mut self, status: Status) -> Result<(), Error> {
         self.log.write(&self.header.transactions, &mut self.histograms);
         if self.failures > FAILURES_WRITTEN {
@@ -320,7 +333,7 @@ impl RecordWriter {
     }
 }
 
-/// Writes a file of the record in `directory` atomically: it is there as a whole or not at all.
+/// Writes a file of the record in `directory` atomically.
 pub(crate) fn put(directory: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
     let path = directory.join(name);
     let mode = if PRIVATE.contains(&name) { 0o600 } else { 0o666 };
@@ -331,13 +344,13 @@ fn now() -> String {
     jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now()).to_string()
 }
 
-/// Distributions of the measurement interval on their way to the log.
+/// Distributions of the measurement interval that are not yet in the log.
 struct HistogramLog {
     serializer: V2DeflateSerializer,
     pending: Interval,
     /// First second and number of seconds in `pending`.
     span: Option<(u32, u32)>,
-    /// The second that was added last.
+    /// The last second that was added.
     last: Option<u32>,
     begun: bool,
     text: Vec<u8>,
@@ -355,7 +368,7 @@ impl HistogramLog {
         }
     }
 
-    /// Writes the log's head, which says when second 0 was, if this is the run's first event.
+    /// Writes the header of the log, with the time of second 0, if this is the run's first event.
     fn begin(&mut self, at: f64, out: &mut Appender) {
         if std::mem::replace(&mut self.begun, true) {
             return;
@@ -389,7 +402,7 @@ impl HistogramLog {
         self.span = Some((first, seconds + 1));
     }
 
-    /// A user waited so many seconds when the run ended; that is of the last second that was added.
+    /// Adds a wait that had not ended at the end of the run to the last second.
     fn waited(&mut self, transaction: usize, seconds: f64) {
         if let Some(measured) = self.pending.transactions.get_mut(transaction) {
             note(&mut measured.response, (seconds * 1e6) as u64);
@@ -401,7 +414,7 @@ impl HistogramLog {
         self.span.map_or(0, |(_, seconds)| seconds)
     }
 
-    /// Writes one interval of each tag that has something in it, and starts anew.
+    /// Writes one interval of each non-empty tag, and resets them.
     fn write(&mut self, transactions: &[String], out: &mut Appender) {
         let Some((first, seconds)) = self.span.take() else { return };
         self.text.clear();
@@ -449,7 +462,7 @@ fn append_interval(
     seconds: u32,
     tag: &str,
 ) -> io::Result<()> {
-    // A builder without comments or times writes no head, so this only appends.
+    // A builder without comments or times writes no header, so this only appends.
     IntervalLogWriterBuilder::new()
         .begin_log_with(text, serializer)?
         .write_histogram(
@@ -473,7 +486,7 @@ mod tests {
     use crate::record::Record;
 
     #[test]
-    fn tells_errors_of_writing_at_the_end() {
+    fn reports_write_errors_at_the_end() {
         let place = tempfile::TempDir::new().unwrap();
         let mut writer = RecordWriter::create(place.path(), "graymark run", "tpcc", &["new_order"]).unwrap();
         // A device that is always full.
@@ -481,8 +494,8 @@ mod tests {
         for at in [0.0, 1.0] {
             writer.event(&Event::PhaseBegan { at, phase: Phase::RampUp.into() });
         }
-        let told = writer.finish(Status::Complete).unwrap_err().to_string();
-        assert!(told.contains(file::EVENTS) && told.contains("free some space"), "{told}");
+        let reason = writer.finish(Status::Complete).unwrap_err().to_string();
+        assert!(reason.contains(file::EVENTS) && reason.contains("free some space"), "{reason}");
         let record = Record::open(place.path()).unwrap();
         assert_eq!(record.header.status, Status::Partial);
     }

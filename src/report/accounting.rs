@@ -1,5 +1,5 @@
-//! The accounting of a paced run: what clause 8.1 of the standard has a report tell of each transaction type, the queue
-//! and the upkeep.
+//! The accounting of a paced run: the figures that clause 8.1 of the standard requires for each transaction type, the
+//! queue and maintenance.
 
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp, Unit};
@@ -14,9 +14,9 @@ use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::summary::{PacingSummary, Range, State, Summary};
 use crate::workload::known;
 
-/// Checkpoints and vacuums that are told one by one: the longest ones (clause 5.5.2.2).
-const UPKEEP_TOLD: usize = 4;
-/// What stands where nothing was measured.
+/// Number of checkpoints and vacuums that are listed: the longest ones (clause 5.5.2.2).
+const MAX_MAINTENANCE_ROWS: usize = 4;
+/// Placeholder for missing figures.
 const NOTHING: &str = "–";
 
 /// The accounting of a paced run.
@@ -28,7 +28,7 @@ pub struct Accounting {
     pub groups: Vec<Group>,
     /// Inputs, Deliveries, queue and driver, length of the run.
     pub lines: Vec<Line>,
-    /// The longest checkpoints and vacuums: kind, start, seconds since the run's start, seconds that it took, what was
+    /// The longest checkpoints and vacuums: kind, start, seconds since the run's start, duration in seconds, work
     /// done.
     pub upkeep: Vec<[String; 5]>,
     /// `PASSED`, or `FAILED:` and the clauses.
@@ -38,13 +38,13 @@ pub struct Accounting {
 /// Rows that belong together.
 #[derive(Debug, Serialize)]
 pub struct Group {
-    /// What they are about, with the unit.
+    /// Their subject and unit.
     pub title: &'static str,
     /// Label, and a cell for each type.
     pub rows: Vec<(&'static str, Vec<String>)>,
 }
 
-/// Of a record; none without pace, or where nothing was measured.
+/// The accounting of a record; `None` without pace, or if nothing was measured.
 pub(crate) fn of(record: &Record) -> Option<Accounting> {
     let summary = record.summary.as_ref()?;
     let pacing = summary.pacing.as_ref().filter(|_| summary.interval_s > 0.0)?;
@@ -59,11 +59,11 @@ pub(crate) fn of(record: &Record) -> Option<Accounting> {
     })
 }
 
-/// What is told of one transaction type.
+/// The figures of one transaction type.
 struct Type<'a> {
     limits: Limits,
     completed: u64,
-    /// Ramp-up and what ended after the interval included.
+    /// Including ramp-up and transactions that ended after the interval.
     whole_run: u64,
     share: f64,
     response: Option<&'a Histogram<u64>>,
@@ -148,7 +148,7 @@ fn groups(types: &[Type]) -> Vec<Group> {
             ],
         },
     ];
-    // Rows of which no type has a figure are not those of this workload.
+    // Rows in which no type has a figure do not apply to this workload.
     for group in &mut groups {
         group.rows.retain(|(_, cells)| cells.iter().any(|cell| cell != NOTHING));
     }
@@ -157,7 +157,7 @@ fn groups(types: &[Type]) -> Vec<Group> {
 }
 
 fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Type]) -> Vec<Line> {
-    // A damaged record may hold more than a number does.
+    // The counts of a damaged record may overflow.
     let sum = |all: (u64, u64), of: &Type| (all.0.saturating_add(of.completed), all.1.saturating_add(of.whole_run));
     let all = types.iter().fold((0, 0), sum);
     let end = summary.ramp_up_s + summary.interval_s;
@@ -198,7 +198,7 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
     ));
     if about.is_some_and(|about| !about.accounts) {
         let p90 = significant(pacing.menu_ms.p90);
-        lines.push(("Menu", format!("90th percentile {p90} ms: it asks nothing of the database")));
+        lines.push(("Menu", format!("90th percentile {p90} ms: it does not use the database")));
     }
     lines.push(("Checkpoints", performed(summary, MaintenanceKind::Checkpoint)));
     lines.push(("Vacuums", performed(summary, MaintenanceKind::Vacuum)));
@@ -210,7 +210,7 @@ fn completed(summary: &Summary, name: &str) -> u64 {
     summary.transactions.get(name).map_or(0, |transaction| transaction.completed)
 }
 
-/// What DebitCredit's entries were.
+/// The inputs of DebitCredit.
 fn entries(summary: &Summary) -> Vec<Line> {
     let all = completed(summary, "debit_credit");
     let tally = |name: &str| summary.tallies.get(name).copied().unwrap_or(0);
@@ -225,7 +225,7 @@ fn entries(summary: &Summary) -> Vec<Line> {
     lines
 }
 
-/// What TPC-C's inputs were.
+/// The inputs of TPC-C.
 fn inputs(record: &Record, summary: &Summary, pacing: &PacingSummary) -> Vec<Line> {
     let completed = |name: &str| completed(summary, name);
     let tally = |name: &str| summary.tallies.get(name).copied().unwrap_or(0);
@@ -300,7 +300,7 @@ fn of_kind(summary: &Summary, kind: MaintenanceKind) -> Vec<&Maintenance> {
     summary.maintenance.iter().filter(|work| work.kind == kind).collect()
 }
 
-/// How often something was done, and when first.
+/// Number of requests of a kind, and the time of the first.
 fn performed(summary: &Summary, kind: MaintenanceKind) -> String {
     let (open, close) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
     let all = of_kind(summary, kind);
@@ -310,7 +310,7 @@ fn performed(summary: &Summary, kind: MaintenanceKind) -> String {
     let before = all.iter().filter(|work| work.start_s < open).count();
     let inside: Vec<_> = all.iter().filter(|work| (open..close).contains(&work.start_s)).collect();
     let first = inside.iter().map(|work| work.start_s - open).reduce(f64::min);
-    let first = first.map_or_else(String::new, |first| format!(", the first one {} into it", seconds(first)));
+    let first = first.map_or_else(String::new, |first| format!(", the first after {}", seconds(first)));
     format!("{before} before the interval, {} in it{first}", inside.len())
 }
 
@@ -319,7 +319,7 @@ fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
     let told = |of: &dyn Fn(&&Maintenance) -> bool, name: fn(&Maintenance) -> String| {
         let mut longest: Vec<&Maintenance> = summary.maintenance.iter().filter(of).collect();
         longest.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
-        longest.truncate(UPKEEP_TOLD);
+        longest.truncate(MAX_MAINTENANCE_ROWS);
         longest.into_iter().map(move |work| {
             let since = SignedDuration::try_from_secs_f64(work.start_s).ok();
             let at =
@@ -339,7 +339,7 @@ fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
     checkpoints.chain(vacuums).chain(unknown).collect()
 }
 
-/// In a word, and with the clauses that stand against it.
+/// `PASSED`, or `FAILED` with the clauses.
 fn outcome(summary: &Summary) -> String {
     if summary.verdict.valid {
         return "PASSED".to_owned();
@@ -367,7 +367,7 @@ fn time(seconds: f64) -> String {
     if seconds < 0.0995 { format!("{seconds:.4}") } else { format!("{seconds:.3}") }
 }
 
-/// Percent of a distribution in microseconds that took no longer than so many seconds.
+/// Percent of a distribution in microseconds that is at most `seconds`.
 fn within(histogram: &Histogram<u64>, seconds: f64) -> f64 {
     share(histogram.count_between(0, (seconds * 1e6) as u64), histogram.len())
 }

@@ -1,4 +1,4 @@
-//! What tests of ACID properties came to, as text and as a page.
+//! The report of ACID tests, as text and as a page.
 
 mod media;
 mod power;
@@ -26,14 +26,16 @@ pub fn text(acid: &Acid) -> String {
         acid.seed
     );
     if acid.interrupted {
-        text.push_str("! The tests were ended before their time: what follows is a part of them.\n\n");
+        text.push_str("! The tests were stopped early: these are the results so far.\n\n");
     }
     if !acid.replaced.is_empty() {
-        let _ = writeln!(text, "! Other statements took the place of: {}\n", acid.replaced.join(", "));
+        let _ = writeln!(text, "! Replaced statements: {}\n", acid.replaced.join(", "));
+    }
+    if !acid.planted.is_empty() {
+        let _ = writeln!(text, "! Planted fault: {}\n", acid.planted.join(", "));
     }
     let mut rows = vec![["clause", "state", "tests", "note"].map(str::to_owned).to_vec()];
-    let clauses = acid.asked().map_or_else(|| acid.clauses.clone(), |level| acid.at(level));
-    rows.extend(clauses.iter().map(row));
+    rows.extend(acid.at_asked().iter().map(row));
     let _ = writeln!(text, "At {}:\n{}", acid.isolation, table::words(&rows));
     for level in &acid.levels {
         let _ = writeln!(text, "{}\n", of_level(level));
@@ -66,7 +68,7 @@ fn row(clause: &Clause) -> Vec<String> {
     vec![clause.id.clone(), clause.state.name(), clause.value.clone(), clause.note.clone()]
 }
 
-/// The tests of a level, and what was wrong with those that were broken.
+/// The tests of a level, with details of the broken ones.
 fn of_level(level: &Level) -> String {
     let mut rows = vec![["test", "form", "state", "by", "what it shows"].map(str::to_owned).to_vec()];
     rows.extend(
@@ -88,7 +90,7 @@ fn of_level(level: &Level) -> String {
     text.trim_end().to_owned()
 }
 
-/// By what a test was passed: `waiting`, `version (case D)`.
+/// The mechanism by which a test passed: `waiting`, `version (case D)`.
 fn by(test: &TestResult) -> String {
     let by = test.by.as_ref().map(|by| by.name()).unwrap_or_default();
     match &test.case {
@@ -97,7 +99,7 @@ fn by(test: &TestResult) -> String {
     }
 }
 
-/// Crashes one by one, and how long the database was away.
+/// Each crash, and how long the database was unavailable.
 fn crashes(all: &[&Crash]) -> String {
     let head = [
         "kill",
@@ -121,11 +123,11 @@ fn crashes(all: &[&Crash]) -> String {
         row.extend([Some(crash.recovered_s), crash.first_s, crash.level_s].map(seconds));
         row
     }));
-    let mut text = format!("Kills of the whole server:\n{}\n", table::plain_text(&rows));
+    let mut text = format!("Kills of the server:\n{}\n", table::plain_text(&rows));
     let times: [(&str, Time); 3] = [
-        ("to a server that takes connections", |crash| Some(crash.recovered_s)),
+        ("to a server that accepts connections", |crash| Some(crash.recovered_s)),
         ("to the first transaction", |crash| crash.first_s),
-        ("to 90 % of the level before", |crash| crash.level_s),
+        ("to 90 % of the throughput before", |crash| crash.level_s),
     ];
     text.push_str(&distributions("seconds from the kill", all, &times));
     text.push_str(&not_survived(all));
@@ -135,7 +137,7 @@ fn crashes(all: &[&Crash]) -> String {
 /// A time of a crash.
 type Time = fn(&Crash) -> Option<f64>;
 
-/// How times of crashes are spread.
+/// The distribution of times of crashes.
 fn distributions(head: &str, all: &[&Crash], times: &[(&str, Time)]) -> String {
     let mut rows = vec![[head, "min", "median", "p90", "max", "not in time"].map(str::to_owned).to_vec()];
     for (name, time) in times {
@@ -151,13 +153,13 @@ fn distributions(head: &str, all: &[&Crash], times: &[(&str, Time)]) -> String {
     table::plain_text(&rows)
 }
 
-/// What was wrong with crashes that were not survived.
+/// Details of crashes that were not survived.
 fn not_survived(all: &[&Crash]) -> String {
     let mut text = String::new();
     for crash in all.iter().filter(|crash| !survived(crash)) {
         let _ = writeln!(text, "\n{}: not survived", crash.success);
         if !crash.unusable().is_empty() {
-            let _ = writeln!(text, "  the database cannot be used any more: {}", crash.unusable());
+            let _ = writeln!(text, "  the database is unusable: {}", crash.unusable());
         }
         if !crash.failed.is_empty() {
             let _ = writeln!(text, "  conditions failed: {}", crash.failed.join(", "));
@@ -213,12 +215,12 @@ fn phenomena(acid: &Acid) -> String {
     text.trim_end().to_owned()
 }
 
-/// Whether a level lets through what its definition forbids.
+/// Whether a level allows a phenomenon that its definition forbids.
 fn surprising(one: &Phenomenon) -> bool {
     one.forbidden && one.outcome == Outcome::Allowed
 }
 
-/// What came of a phenomenon: `prevented by waiting`, `allowed`.
+/// The outcome of a phenomenon: `prevented by waiting`, `allowed`.
 fn came(one: &Phenomenon) -> String {
     match &one.by {
         Some(by) => format!("{} by {}", one.outcome.name(), by.name()),
@@ -261,4 +263,16 @@ pub(super) fn page(acid: &Acid) -> Result<String, minijinja::Error> {
     let title = format!("ACID tests of {} on {} {}", acid.workload, acid.engine.name, acid.engine.version);
     let transcript = transcript(acid);
     html::page(include_str!("acid.html"), context! { title, report => text(acid), transcript })
+}
+
+/// The result in a few words.
+pub(super) fn brief(acid: &Acid) -> String {
+    let clauses = acid.at_asked();
+    let broken: Vec<&str> =
+        clauses.iter().filter(|clause| clause.state == State::Broken).map(|clause| clause.id.as_str()).collect();
+    match broken[..] {
+        _ if acid.interrupted => "acid: interrupted".to_owned(),
+        [] => "acid: held".to_owned(),
+        _ => format!("acid: {} broken", broken.join(", ")),
+    }
 }

@@ -1,18 +1,18 @@
-//! What bounds a run, in lines.
+//! The bounds of a run's throughput, as text.
 
 use super::format::{Line, rate, seconds, significant};
 use crate::result::bounds::{Bounds, Gain, Little};
 use crate::result::summary::Summary;
 
-/// How much faster without a cause, in words.
+/// The maximum speed-up without a cause, in words.
 pub(super) fn at_most(gain: &Gain) -> String {
     match gain.at_most_times {
         Some(times) => format!("at most {} times as fast without", significant(times)),
-        None => "what would limit next was not measured".to_owned(),
+        None => "the next limit was not measured".to_owned(),
     }
 }
 
-/// What limits the run, and what it would bring to do without it.
+/// The limits of the run, and the gain without each.
 pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
     let Some(bounds) = &summary.bounds else { return Vec::new() };
     let mut lines = Vec::new();
@@ -27,13 +27,13 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
         });
         lines.push(("Limits", told.collect::<Vec<_>>().join("; ")));
     } else if let Some(waterfall) = summary.waterfall.as_ref().filter(|waterfall| !waterfall.tells()) {
-        let seen = format!("not known: sessions were seen at work {:.0} times", waterfall.all.samples);
-        lines.push(("Limits", format!("{seen}, which is too seldom to tell; a longer run says more")));
+        let seen = format!("not known: only {:.0} samples of active sessions", waterfall.all.samples);
+        lines.push(("Limits", format!("{seen}; run longer to find out")));
     }
     if !bounds.resources.is_empty() {
         let told = bounds.resources.iter().map(|resource| {
             format!(
-                "{} {:.0} % busy, {} µs a transaction, {} a second at most",
+                "{} {:.0} % busy, {} µs per transaction, {} per second at most",
                 resource.name,
                 resource.utilisation_percent,
                 significant(resource.demand_us),
@@ -48,14 +48,14 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
             few if few <= 1.0 => "a single client".to_owned(),
             clients => format!("about {clients:.0} clients"),
         };
-        lines.push(("Saturation", format!("{} is the limit from {from} on", busiest.name)));
+        lines.push(("Saturation", format!("{} is the limit from {from}", busiest.name)));
     }
     if let Some(little) = &bounds.little {
         let state = if little.held { "holds" } else { "is BROKEN" };
         lines.push((
             "Little's law",
             format!(
-                "{state}: throughput and times come to {} of {} clients",
+                "{state}: throughput and times give {} of {} clients",
                 significant(little.found),
                 significant(little.clients)
             ),
@@ -64,7 +64,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
     lines
 }
 
-/// A breach of Little's law in a sentence.
+/// A violation of Little's law in a sentence.
 pub(crate) fn breach(summary: &Summary) -> Option<String> {
     let Bounds { little: Some(Little { clients, found, held: false, .. }), .. } = summary.bounds.as_ref()? else {
         return None;
@@ -84,13 +84,13 @@ mod tests {
     use crate::measure::waterfall::{Parts, Waterfall};
 
     #[test]
-    fn what_was_seen_too_seldom_is_said_to_be_unknown() {
+    fn a_bottleneck_with_too_few_samples_is_reported_as_unknown() {
         let told = |samples| {
             let waterfall = Waterfall { all: Parts { samples, ..Parts::default() }, ..Waterfall::default() };
             let bounds = Some(Bounds::default());
             lines(&Summary { bounds, waterfall: Some(waterfall), ..crate::study::tests::kept() })
         };
-        assert!(told(3.0)[0].1.starts_with("not known: sessions were seen at work 3 times"), "{:?}", told(3.0));
+        assert!(told(3.0)[0].1.starts_with("not known: only 3 samples of active sessions"), "{:?}", told(3.0));
         assert!(told(300.0).is_empty(), "{:?}", told(300.0));
     }
 }

@@ -1,12 +1,15 @@
-//! Connections that were lost, and what each of several hosts did.
+//! Lost connections, and the figures of each of several hosts.
+
+use std::collections::BTreeMap;
 
 use super::counts::Check;
 use super::durability;
 use super::format::{count, plain, plural, seconds};
 use super::nodes;
+use crate::result::nodes::ByNodes;
 use crate::result::summary::{Connections, HostSummary, Summary};
 
-/// What became of the connections.
+/// The check of connections.
 pub(super) fn check(connections: &Connections) -> Check {
     if connections.lost == 0 {
         return Check {
@@ -21,7 +24,7 @@ pub(super) fn check(connections: &Connections) -> Check {
         details.push(format!("Outage of {} from second {start:.1}: no transaction completed", seconds(*length)));
     }
     if connections.ambiguous > 0 {
-        details.push(format!("{} of unknown fate", plural(connections.ambiguous, "commit", "commits")));
+        details.push(format!("{} with unknown outcome", plural(connections.ambiguous, "commit", "commits")));
     }
     details.extend(connections.lookup.iter().flat_map(durability::looked_up));
     let sentence = format!(
@@ -32,17 +35,36 @@ pub(super) fn check(connections: &Connections) -> Check {
     Check { name: "Connections", held: Some(false), sentence, details }
 }
 
-/// What each host and each node did, where there are several.
+/// The figures of each host and each node, if there are several.
 pub(super) fn places(summary: &Summary) -> impl Iterator<Item = Check> {
-    hosts(&summary.hosts).into_iter().chain(nodes::check(&summary.nodes))
+    hosts(&summary.hosts).into_iter().chain(nodes::check(&summary.nodes)).chain(by_nodes(&summary.by_nodes))
 }
 
-/// A line for each host; none where there are not several.
+/// How many transactions had rows on several nodes; `None` if unknown.
+fn by_nodes(by_type: &BTreeMap<String, ByNodes>) -> Option<Check> {
+    let add = |sum: ByNodes, of: &ByNodes| ByNodes {
+        known: sum.known.saturating_add(of.known),
+        several: sum.several.saturating_add(of.several),
+    };
+    let all = by_type.values().fold(ByNodes::default(), add);
+    let share = |of: ByNodes| {
+        let percent = 100.0 * of.several as f64 / of.known.max(1) as f64;
+        format!("{percent:.1} % ({} of {})", count(of.several), count(of.known))
+    };
+    (all.known > 0).then(|| Check {
+        name: "Several nodes",
+        held: Some(true),
+        sentence: format!("{} of the transactions of the whole run had rows on more than one node.", share(all)),
+        details: by_type.iter().map(|(name, of)| format!("{}: {}", plain(name), share(*of))).collect(),
+    })
+}
+
+/// A line for each host; `None` for a single host.
 fn hosts(hosts: &[HostSummary]) -> Option<Check> {
     if hosts.is_empty() {
         return None;
     }
-    let served = |host: &HostSummary| host.transactions.values().sum::<u64>();
+    let served = |host: &HostSummary| host.transactions.values().copied().fold(0, u64::saturating_add);
     let shares: Vec<String> =
         hosts.iter().map(|host| format!("{} {}", plain(&host.host), count(served(host)))).collect();
     Some(Check {

@@ -1,4 +1,4 @@
-//! Client's count against the database's own, in words.
+//! The client's counts compared with the database's, in words.
 
 use serde::Serialize;
 
@@ -6,23 +6,23 @@ use super::format::{count, plain, transaction};
 use crate::judge;
 use crate::result::summary::DatabaseCount;
 
-/// Something that was checked.
+/// A check of a run.
 #[derive(Debug, Serialize)]
 pub struct Check {
-    /// What.
+    /// Its name.
     pub name: &'static str,
-    /// Whether it is well; none where nobody looked.
+    /// Whether it passed; `None` if it was not checked.
     pub held: Option<bool>,
-    /// What was found.
+    /// The result.
     pub sentence: String,
-    /// Particulars, a line each.
+    /// Details, one per line.
     pub details: Vec<String>,
 }
 
-/// That they do not agree, and what it comes to.
+/// The differences between client and database.
 pub(super) fn disagreement(database: &DatabaseCount) -> String {
     match &judge::disagreements(database)[..] {
-        [] => "Client and database disagree about what was done: see the counts.".to_owned(),
+        [] => "Client and database have different counts: see below.".to_owned(),
         told => format!(
             "Client and database disagree: {}.",
             told.iter().map(|told| plain(told)).collect::<Vec<_>>().join("; ")
@@ -30,14 +30,14 @@ pub(super) fn disagreement(database: &DatabaseCount) -> String {
     }
 }
 
-/// What both counted.
+/// The check that compares both counts.
 pub(super) fn agreement(database: &DatabaseCount) -> Check {
     let details = database
         .effects
         .iter()
         .map(|(name, effect)| {
             let unknown = if effect.ambiguous > 0 {
-                format!(" and up to {} of unknown fate", count(effect.ambiguous))
+                format!(" and up to {} with unknown outcome", count(effect.ambiguous))
             } else {
                 String::new()
             };
@@ -51,9 +51,9 @@ pub(super) fn agreement(database: &DatabaseCount) -> Check {
         })
         .collect();
     let sentence = match database.agrees {
-        Some(true) => "Client and database agree on what was done.",
-        Some(false) => "Client and database DISAGREE on what was done.",
-        None if database.uncounted.is_empty() => "The database was not asked for its own count.",
+        Some(true) => "Client and database have the same counts.",
+        Some(false) => "Client and database DISAGREE: their counts differ.",
+        None if database.uncounted.is_empty() => "The database's own count was not queried.",
         None => {
             return Check {
                 name: "Counts",

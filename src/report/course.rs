@@ -1,4 +1,4 @@
-//! The course of a run: peaks, dips and blackouts, and what follows from the counters of database, system and client.
+//! The course of a run: peaks, dips and blackouts, and figures from the counters of database, system and client.
 
 use serde::Serialize;
 
@@ -11,8 +11,8 @@ use crate::measure::pages::{Hits, PagesSummary};
 use crate::measure::strangers::Strangers;
 use crate::result::summary::{Recovery, Summary};
 
-/// Dips that are told one by one: the longest ones.
-const DIPS_TOLD: usize = 12;
+/// Number of dips that are listed: the longest ones.
+const MAX_DIPS: usize = 12;
 
 /// The course of a run.
 #[derive(Debug, Serialize)]
@@ -22,11 +22,11 @@ pub struct Course {
     /// The longest dips, in the order of time: start in seconds since the run's start, length and blackout in seconds,
     /// percent of the level that was lost, and the checkpoint.
     pub dips: Vec<[String; 5]>,
-    /// What was not counted, and why.
+    /// Counters that are not available, and why.
     pub left_out: Vec<String>,
 }
 
-/// Of a run that measured anything; none where nobody looked at its course.
+/// The course of a run; `None` if it was not recorded.
 pub(crate) fn of(summary: &Summary) -> Option<Course> {
     let measured =
         summary.interval_s > 0.0 && (summary.peaks.is_some() || summary.dips.is_some() || summary.counters.is_some());
@@ -35,11 +35,14 @@ pub(crate) fn of(summary: &Summary) -> Option<Course> {
     }
     let mut lines = Vec::new();
     if let Some(peaks) = &summary.peaks {
-        let ten = peaks.ten_seconds.map(|peak| format!(", {} over ten", rate(peak))).unwrap_or_default();
+        let ten = peaks
+            .ten_seconds
+            .map(|peak| format!(", {} a second in the best ten seconds", rate(peak)))
+            .unwrap_or_default();
         let average = rate(summary.transactions_per_second);
         lines.push((
             "Throughput",
-            format!("{average} transactions a second; at most {} in a second{ten}", rate(peaks.one_second)),
+            format!("{average} transactions per second; {} in the best second{ten}", rate(peaks.one_second)),
         ));
     }
     if let Some(counters) = &summary.counters {
@@ -56,14 +59,14 @@ pub(crate) fn of(summary: &Summary) -> Option<Course> {
     Some(Course { lines, dips: told(summary.dips.as_deref().unwrap_or_default()), left_out })
 }
 
-/// How long a killed server took, and how full its log was.
+/// How long the recovery of a killed server took, and the time since its last checkpoint.
 fn recovered(recovery: &Recovery) -> String {
     let took = seconds(recovery.seconds);
     let log = match recovery.since_checkpoint_s {
-        Some(length) => format!("{} after the last checkpoint that was seen", seconds(length)),
-        None => "no checkpoint was seen in the run".to_owned(),
+        Some(length) => format!("{} after the last observed checkpoint", seconds(length)),
+        None => "no checkpoint was observed in the run".to_owned(),
     };
-    format!("{took} from SIGKILL at the run's end until the server took connections again, its start included; {log}")
+    format!("{took} from SIGKILL at the run's end until the server accepted connections, its start included; {log}")
 }
 
 fn counted(counters: &CountersSummary) -> Vec<Line> {
@@ -86,9 +89,9 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
     let cpu = [
         percent("client", counters.client_cpu_percent),
         percent("server", counters.server_cpu_percent),
-        percent("machine in all", counters.machine_busy_percent),
+        percent("machine in total", counters.machine_busy_percent),
         percent("waiting for a disk", counters.machine_iowait_percent),
-        percent("taken by the hypervisor", counters.machine_steal_percent),
+        percent("used by other virtual machines", counters.machine_steal_percent),
     ];
     let modes = |what: &str, all: Option<f64>, user: Option<f64>| {
         let (all, user) = all.zip(user)?;
@@ -117,7 +120,7 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         join(
             &[
                 one(Counter::ServerReadBytes, "read from storage"),
-                one(Counter::ServerWrittenBytes, "handed to the system for writing"),
+                one(Counter::ServerWrittenBytes, "passed to the system for writing"),
             ],
             " and ",
         )
@@ -149,7 +152,7 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
     let quota = counters.pages.as_ref().and_then(|pages| pages.cpu_quota);
     let quota = quota.and_then(|quota| {
         Some(format!(
-            "the server may use {} CPUs' time: it had used that up, and stood still, in {} of {} periods of 100 ms",
+            "the server may use {} CPUs' time: it used up its quota and was throttled in {} of {} periods of 100 ms",
             quota.cpus,
             count(quota.throttled_periods?),
             count(quota.periods?)
@@ -172,27 +175,27 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
     lines.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
 }
 
-/// What others took from the run.
+/// Resource usage of other processes.
 fn others(strangers: &Strangers, interval_s: f64) -> Option<String> {
     let percent = |what: &str, share: Option<f64>| share.map(|share| format!("{what} {} %", significant(share)));
     let shares = join(
         &[
             percent("other processes", strangers.cpu),
-            percent("the kernel for all", strangers.kernel),
-            percent("the hypervisor's others", strangers.steal),
+            percent("the kernel", strangers.kernel),
+            percent("other virtual machines", strangers.steal),
         ],
         ", ",
     )
     .map(|shares| format!("{shares} of the machine's CPU"));
-    let device =
-        percent("reads of others at least", strangers.device).map(|share| format!("{share} of the device's time"));
+    let device = percent("reads of other processes at least", strangers.device)
+        .map(|share| format!("{share} of the device's time"));
     let told = strangers.processes.iter().filter(|process| process.cpu_s > 0.005 * interval_s).take(3);
     let named: Vec<String> = told.map(|process| busy(process, interval_s)).collect();
     let named = (!named.is_empty() && strangers.cpu.is_some()).then(|| named.join(", "));
     join(&[shares, device, named], "; ")
 }
 
-/// What the database found in its own buffers.
+/// Hit rates of the database's buffers.
 fn hit_rates(pages: &PagesSummary) -> Option<String> {
     let one = |what: &str, hits: Option<Hits>| {
         let hits = hits?;
@@ -204,7 +207,7 @@ fn hit_rates(pages: &PagesSummary) -> Option<String> {
     Some(format!("hit rates: {found} page reads{}", sizes.map(|sizes| format!("; {sizes}")).unwrap_or_default()))
 }
 
-/// What is there of some parts; none if none is.
+/// Joins the parts that exist; `None` if there are none.
 fn join(parts: &[Option<String>], with: &str) -> Option<String> {
     let there: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
     (!there.is_empty()).then(|| there.join(with))
@@ -215,7 +218,7 @@ fn in_a_sentence(dips: &[Dip]) -> String {
     let tied = dips.iter().filter(|dip| dip.checkpoint_s.is_some()).count() as u64;
     let all: f64 = dips.iter().map(|dip| dip.length_s).sum();
     match dips.len() as u64 {
-        0 => "none: throughput never stayed below half of its level for 2 s".to_owned(),
+        0 => "none: throughput was never below half of its level for 2 s".to_owned(),
         number => format!(
             "{} below half of the level, {} in all; {} among them; {} while a checkpoint was at work",
             plural(number, "dip", "dips"),
@@ -229,7 +232,7 @@ fn in_a_sentence(dips: &[Dip]) -> String {
 fn told(dips: &[Dip]) -> Vec<[String; 5]> {
     let mut longest: Vec<&Dip> = dips.iter().collect();
     longest.sort_by(|one, other| other.length_s.total_cmp(&one.length_s));
-    longest.truncate(DIPS_TOLD);
+    longest.truncate(MAX_DIPS);
     longest.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     let row = |dip: &Dip| {
         [
@@ -249,7 +252,7 @@ mod tests {
     use crate::measure::counters_summary::Grown;
 
     #[test]
-    fn only_what_is_known_is_told() {
+    fn only_known_figures_are_shown() {
         let grown = |total: f64| Grown { total, seconds: 10.0, per_second: total / 10.0 };
         let counters = CountersSummary {
             grown: [("log_flushes".to_owned(), grown(12_340.0)), ("device_writes".to_owned(), grown(70.0))].into(),
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn dips_are_told_in_the_order_of_time_and_the_longest_of_many() {
+    fn the_longest_dips_are_listed_in_order_of_time() {
         let dip = |number: u32| Dip {
             start_s: f64::from(10 * number),
             length_s: f64::from(2 + number % 3),

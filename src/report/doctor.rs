@@ -1,4 +1,4 @@
-//! What an examination of a server came to, as text for a terminal and for an issue.
+//! The report of a compatibility test, as text for a terminal and for an issue.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::table;
 use crate::result::doctor::{Diagnosis, Probe, ProbeState, Trial};
 use crate::visible::one_line;
 
-/// The longest answer that is shown whole.
+/// Longer answers are truncated.
 const LONGEST: usize = 300;
 
 /// The report.
@@ -15,17 +15,17 @@ pub fn text(diagnosis: &Diagnosis) -> String {
     let Diagnosis { graymark, url, server, dialect, started, .. } = diagnosis;
     let mut text = format!("graymark doctor {graymark}, {started}\n{url}\n");
     if !server.is_empty() {
-        let _ = writeln!(text, "the server says: {}", short(server));
+        let _ = writeln!(text, "server: {}", short(server));
     }
     let _ = writeln!(text, "dialect: {dialect}\n");
     for warning in &diagnosis.warnings {
         let _ = writeln!(text, "! {}\n", one_line(warning));
     }
     for earlier in &diagnosis.earlier {
-        let _ = writeln!(text, "! This was at the server: {}\n", one_line(earlier));
+        let _ = writeln!(text, "! Found at the server: {}\n", one_line(earlier));
     }
     if diagnosis.interrupted {
-        text.push_str("! It was ended before its time: what follows is a part of it.\n\n");
+        text.push_str("! The test was stopped early: these are the results so far.\n\n");
     }
     let mut rows = vec![["question", "answer", "needed", "s", "found"].map(str::to_owned).to_vec()];
     rows.extend(diagnosis.probes.iter().map(probe));
@@ -36,7 +36,7 @@ pub fn text(diagnosis: &Diagnosis) -> String {
         let _ = writeln!(text, "{}", table::words(&rows));
     }
     for left in &diagnosis.left {
-        let _ = writeln!(text, "! This is left at the server: {}", one_line(left));
+        let _ = writeln!(text, "! Left at the server: {}", one_line(left));
     }
     text.push_str(&conclusion(diagnosis));
     text
@@ -62,7 +62,7 @@ fn short(text: &str) -> String {
     if line.chars().count() <= LONGEST { line } else { line.chars().take(LONGEST).chain(['…']).collect() }
 }
 
-/// What to do now.
+/// The conclusion, with what to do next.
 fn conclusion(diagnosis: &Diagnosis) -> String {
     let took: f64 = diagnosis.probes.iter().map(|probe| probe.seconds).sum::<f64>()
         + diagnosis.trials.iter().map(|trial| trial.seconds).sum::<f64>();
@@ -79,9 +79,9 @@ fn conclusion(diagnosis: &Diagnosis) -> String {
             "The dialect {dialect} does not do here ({missing}). Use ?dialect={works}: everything that was tried works \
              in it."
         ),
-        None if diagnosis.interrupted => "It was ended before a dialect was found that does.".to_owned(),
+        None if diagnosis.interrupted => "It was stopped before a working dialect was found.".to_owned(),
         None => format!(
-            "No dialect of Graymark does here ({missing}). Attach this report to an issue: it holds no password."
+            "No dialect of Graymark works here ({missing}). Attach this report to an issue: it contains no password."
         ),
     };
     format!("{result} It took {}.\n", seconds(took))

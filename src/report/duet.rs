@@ -1,4 +1,4 @@
-//! A duet as it is told: which side is faster, by how much, and what the pairs were worth.
+//! The report of a duet: which side is faster, by how much, and how much the pairing improved the precision.
 
 use super::format::{plain, plural, rate, significant, transaction};
 use super::text::{ALARM, Text};
@@ -8,14 +8,17 @@ use crate::result::tune::Gain;
 use crate::study::duet::times_as_wide;
 use crate::workload::known;
 
-/// As text.
+/// The report as text.
 pub fn text(duet: &Duet) -> String {
     let mut text = Text::default();
     text.wrapped("", 0, &plain(&duet.sentence));
     for warning in warnings(duet) {
         text.wrapped(ALARM, ALARM.len(), &warning);
     }
-    if let (Some(paired), Some(unpaired)) = (&duet.paired, &duet.unpaired) {
+    // An interval of the difference would suggest a winner.
+    if let (Some(paired), Some(unpaired)) = (&duet.paired, &duet.unpaired)
+        && duet.lead != Lead::NotRanked
+    {
         text.wrapped("", 0, &worth(paired, unpaired));
     }
     text.wrapped("", 0, &about(duet));
@@ -38,7 +41,7 @@ pub fn text(duet: &Duet) -> String {
     text.lines
 }
 
-/// What must be known before any figure.
+/// Warnings that precede the figures.
 fn warnings(duet: &Duet) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, side) in [("A", &duet.a), ("B", &duet.b)] {
@@ -48,12 +51,12 @@ fn warnings(duet: &Duet) -> Vec<String> {
         match side.database.agrees {
             Some(true) => {}
             Some(false) => {
-                warnings.push(format!("{name}: the database's own count does not agree with the client's"));
+                warnings.push(format!("{name}: the counts of client and database differ"));
             }
             None => warnings.push(format!("{name}: the database was not counted: {}", plain(&side.database.uncounted))),
         }
     }
-    warnings.extend(duet.interrupted.then(|| "It was ended before its time.".to_owned()));
+    warnings.extend(duet.interrupted.then(|| "The duet was stopped early.".to_owned()));
     warnings
 }
 
@@ -96,7 +99,7 @@ fn about(duet: &Duet) -> String {
     )
 }
 
-/// A side's database, and what it alone is set to.
+/// A side's database, and its own settings.
 fn one(side: &DuetSide) -> String {
     let engine = &side.engine;
     let settings = side.settings.iter().map(|(name, value)| format!("{}={}", plain(name), plain(value)));
@@ -113,7 +116,7 @@ fn rows(duet: &Duet) -> Vec<Vec<String>> {
     let or_unknown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
     let mut rows = vec![vec![String::new(), "A".to_owned(), "B".to_owned()]];
     rows.push(row("durability", &|side| side.durability.class.name()));
-    rows.push(row("transactions a second", &|side| or_unknown(side.transactions_per_second.map(rate))));
+    rows.push(row("transactions per second", &|side| or_unknown(side.transactions_per_second.map(rate))));
     for name in duet.a.response_ms.keys() {
         for (what, of) in [("p50", 0), ("p99", 1)] {
             let figure =
@@ -121,13 +124,13 @@ fn rows(duet: &Duet) -> Vec<Vec<String>> {
             rows.push(row(&format!("{} {what} ms", transaction(name)), &|side| or_unknown(figure(side))));
         }
     }
-    rows.push(row("server CPU us a transaction", &|side| {
+    rows.push(row("server CPU us per transaction", &|side| {
         or_unknown(side.server_cpu_us_per_transaction.map(|cpu| format!("{cpu:.0}")))
     }));
     rows
 }
 
-/// In a few words, for lists.
+/// A summary for lists.
 pub(super) fn brief(duet: &Duet) -> String {
     match (duet.lead.known(), &duet.paired) {
         (Some(Lead::BFaster | Lead::AFaster), Some(gain)) => format!("duet: B {:+.1} %", gain.percent),
@@ -137,8 +140,8 @@ pub(super) fn brief(duet: &Duet) -> String {
     }
 }
 
-/// As a page.
+/// The report as a page.
 pub(super) fn page(duet: &Duet) -> Result<String, minijinja::Error> {
-    let title = format!("{} on two databases in turns", plain(&duet.workload));
+    let title = format!("{} on two databases alternately", plain(&duet.workload));
     html::page(include_str!("scan.html"), minijinja::context! { title, report => text(duet) })
 }

@@ -1,10 +1,10 @@
-//! What is told of durability before any figure: a commit that does not wait for the disk is faster, and may be lost.
+//! Durability in a report: a commit that does not wait for the disk is faster, and may be lost.
 
 use super::format::{count, plain};
 use crate::result::Recorded;
 use crate::result::summary::{Durability, DurabilityClass, Lookup, Summary};
 
-/// Of a run whose commits a loss of power may take back.
+/// The warning for a run whose commits may be lost at a loss of power.
 pub(super) fn warning(summary: &Summary) -> Option<String> {
     let durability = &summary.durability;
     let risks: Vec<String> = durability.risks.iter().map(|risk| plain(risk)).collect();
@@ -12,7 +12,7 @@ pub(super) fn warning(summary: &Summary) -> Option<String> {
         .then(|| format!("A loss of power may lose commits (clause 3.5): {}.", risks.join("; ")))
 }
 
-/// The class, with the settings behind it.
+/// The class, with the settings that determine it.
 pub(super) fn line(durability: &Durability) -> String {
     let settings: Vec<String> =
         durability.settings.iter().map(|(name, value)| format!("{}={}", plain(name), plain(value))).collect();
@@ -23,18 +23,18 @@ pub(super) fn line(durability: &Durability) -> String {
     if settings.is_empty() { class } else { format!("{class}: {}", settings.join(", ")) }
 }
 
-/// What was found of the commits that lost connections make doubtful.
+/// The results of looking up commits of unknown outcome.
 pub(super) fn looked_up(lookup: &Lookup) -> Vec<String> {
     if !lookup.unasked.is_empty() {
         return vec![format!("Not looked up: {}", plain(&lookup.unasked))];
     }
     let (told, fate) = (&lookup.acknowledged, &lookup.unknown_fate);
-    let beyond = if told.beyond { "; more were acknowledged in that second than are remembered" } else { "" };
+    let beyond = if told.beyond { "; more were acknowledged in that second than were kept" } else { "" };
     let lost = if told.lost > 0 { format!("{} LOST", count(told.lost)) } else { "none lost".to_owned() };
     vec![
-        format!("Acknowledged in the second before: {} looked up one by one, {lost}{beyond}", count(told.looked_up)),
+        format!("Acknowledged in the second before: {} looked up, {lost}{beyond}", count(told.looked_up)),
         format!(
-            "Of unknown fate: {} committed, {} not committed, {} read only, {} not known",
+            "Of unknown outcome: {} committed, {} not committed, {} read only, {} not known",
             count(fate.committed),
             count(fate.not_committed),
             count(fate.read_only),

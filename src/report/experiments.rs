@@ -1,10 +1,10 @@
-//! What experiments came to: bound, gain and interval, as text and as Markdown.
+//! The results of experiments: bound, gain and confidence interval, as text and as Markdown.
 
 use super::format::{plain, plural, rate};
 use super::text::Text;
 use crate::study::experiments::{Experiments, Tried};
 
-/// The widest description that has its figures beside it.
+/// The widest description that fits on the line of its figures.
 const WHAT: usize = 44;
 
 /// As aligned columns.
@@ -32,7 +32,7 @@ pub fn text(found: &Experiments) -> String {
     text.lines.trim_end().to_owned()
 }
 
-/// For pages and papers.
+/// As Markdown.
 pub fn markdown(found: &Experiments) -> String {
     let mut text = format!("{}\n\n", base(found));
     text.push_str(
@@ -56,13 +56,13 @@ fn base(found: &Experiments) -> String {
     };
     let runs = plural(found.base_runs as u64, "run", "runs");
     let single = if found.experiments.iter().any(|tried| tried.runs < 2) {
-        " With one run of a side, what differs from start to start is not in the intervals."
+        " With one run per side, the intervals do not include the variation between server starts."
     } else {
         ""
     };
     format!(
-        "The base does {} transactions a second ({runs}){limit}. Each experiment changes one thing; all took {:.0} \
-         min.{single}",
+        "The base completes {} transactions per second ({runs}){limit}. Each experiment changes one setting; all took \
+         {:.0} min.{single}",
         rate(found.base_per_second),
         found.minutes
     )
@@ -77,7 +77,7 @@ fn figures(tried: &Tried) -> [String; 3] {
     ]
 }
 
-/// What it must bring at the least and may bring at the most.
+/// The lower and upper bound of its gain.
 fn bound(tried: &Tried) -> String {
     match (tried.least_percent, tried.bound_percent) {
         (None, None) => "-".to_owned(),
@@ -88,7 +88,7 @@ fn bound(tried: &Tried) -> String {
 }
 
 fn notes(tried: &Tried) -> Vec<String> {
-    let never = tried.never_in_earnest.map(|why| format!("never in earnest: {why}"));
+    let never = tried.never_in_earnest.map(|why| format!("not for production: {why}"));
     let beyond = (tried.within_bound == Some(false)).then(|| "beyond the bound".to_owned());
     never.into_iter().chain(beyond).chain(tried.moved.as_deref().map(plain)).collect()
 }

@@ -1,14 +1,14 @@
-//! What `graymark explain` prints.
+//! The output of `graymark explain`.
 
 use super::format::plural;
 use super::moments::{explained, words};
 use super::text::Text;
 use crate::study::explain::Moment;
 
-/// Some moments, and what differed in each from the median second.
+/// The differences of each moment from the median second.
 pub(crate) fn text(moments: &[Moment]) -> String {
     if moments.is_empty() {
-        return "No dips and no latency peaks: ask for a second with --at.".to_owned();
+        return "No dips and no latency peaks: choose a second with --at.".to_owned();
     }
     let mut text = Text::default();
     text.explained(&moments.iter().map(explained).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Planned faults, and how the database stood them: tables, and what is to be said of each.
+//! The effects of planned faults: tables, and notes for each fault.
 
 use serde::Serialize;
 
@@ -7,24 +7,24 @@ use crate::measure::resilience::{Resilience, Responses};
 use crate::result::faults::FaultSummary;
 use crate::result::summary::Summary;
 
-/// What stands where there is no figure.
+/// Placeholder where there is no figure.
 const NOTHING: &str = "–";
-/// What stands where a figure is not known.
+/// Placeholder for unknown figures.
 const UNKNOWN: &str = "?";
 
 /// How to read the tables.
 const READING: &str = "Times are seconds from the fault's beginning: to the first error, without any commit, to the \
                        first commit after that, and to 90 % of the throughput before. A dash says that there was none, \
                        and ? that it is not known.";
-/// What to know of a run with network faults.
+/// A note for runs with network faults.
 const RELAYED: &str = " All through the run sessions went through Graymark's own relay, which costs CPU of the client.";
 
 /// Planned faults as tables.
 #[derive(Debug, Serialize)]
 pub struct FaultsModel {
-    /// The throughput, and the response times: a head and a row for each fault.
+    /// Throughput and response times: a header and a row for each fault.
     pub tables: [FaultTable; 2],
-    /// By fault: errors, doubtful and lost commits, what is not known.
+    /// By fault: errors, lost commits, commits of unknown outcome, unknown figures.
     pub notes: Vec<(String, String)>,
     /// How to read the tables.
     pub note: String,
@@ -39,7 +39,7 @@ pub struct FaultTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Of a summary; none if nothing was planned to go wrong.
+/// The tables of a summary; `None` without planned faults.
 pub(super) fn of(summary: &Summary) -> Option<FaultsModel> {
     let faults = &summary.faults;
     if faults.is_empty() {
@@ -60,7 +60,7 @@ pub(super) fn of(summary: &Summary) -> Option<FaultsModel> {
     })
 }
 
-/// `F1 stop for 5s`: as the charts have it.
+/// `F1 stop for 5s`, as in the charts.
 fn name(number: usize, fault: &FaultSummary) -> String {
     format!("F{} {}", number + 1, plain(&fault.what))
 }
@@ -97,7 +97,7 @@ fn responses_of(fault: &FaultSummary) -> Vec<String> {
     vec![times(|found| found.before), times(|found| found.during), times(|found| found.after)]
 }
 
-/// What else is to be said of a fault; none if nothing is.
+/// Further information on a fault; `None` if there is none.
 fn note(number: usize, fault: &FaultSummary) -> Option<(String, String)> {
     let mut parts: Vec<String> = fault.error.iter().map(|why| format!("FAILED: {}", plain(why))).collect();
     parts.extend(fault.done.iter().map(|done| plain(done)));
@@ -105,7 +105,7 @@ fn note(number: usize, fault: &FaultSummary) -> Option<(String, String)> {
         let some = |number: u64, one: &str, many: &str| (number > 0).then(|| plural(number, one, many));
         parts.extend(some(found.connections_lost, "connection lost", "connections lost"));
         if found.connections_lost > 0 {
-            parts.push(plural(found.doubtful_commits, "doubtful commit", "doubtful commits"));
+            parts.push(plural(found.doubtful_commits, "commit of unknown outcome", "commits of unknown outcome"));
             parts.extend(found.lost_commits.map(|lost| match lost {
                 0 => "no acknowledged commit lost".to_owned(),
                 lost => format!("{} LOST", plural(lost, "acknowledged commit", "acknowledged commits")),
@@ -118,17 +118,17 @@ fn note(number: usize, fault: &FaultSummary) -> Option<(String, String)> {
     (!parts.is_empty()).then(|| (format!("F{}", number + 1), parts.join("; ")))
 }
 
-/// What a reader must know before any figure; none if nothing was planned to go wrong.
+/// The warning that precedes the figures; `None` without planned faults.
 pub(super) fn alarm(summary: &Summary) -> Option<String> {
     let (first, more) = summary.faults.split_first()?;
     let failed = summary.faults.iter().filter(|fault| fault.error.is_some()).count() as u64;
     let failed = match failed {
         0 => String::new(),
-        failed => format!(" {} not carried out as planned.", plural(failed, "was", "were")),
+        failed => format!(" {} not executed as planned.", plural(failed, "was", "were")),
     };
     let faults = plural(summary.faults.len() as u64, "fault", "faults");
     let (what, others) = (plain(&first.what), if more.is_empty() { "" } else { ", …" });
-    Some(format!("Disturbed on purpose: {faults} by plan ({what}{others}).{failed}"))
+    Some(format!("Disturbed by {faults} ({what}{others}).{failed}"))
 }
 
 #[cfg(test)]
@@ -170,20 +170,20 @@ mod tests {
     }
 
     #[test]
-    fn figures_stand_beside_what_is_not_there_and_what_is_not_known() {
+    fn missing_and_unknown_figures_are_distinguished() {
         let model = of(&faults()).unwrap();
         let row = |table: usize, row: usize| model.tables[table].rows[row].join("|");
         assert_eq!(row(0, 0), "F1 kill|7.0|1.2|0.00|1,000|0 %|1.5|1.6|?");
         assert_eq!(row(0, 1), "F2 kill|–|–|–|–|–|–|–|–");
         assert_eq!(row(1, 0), "F1 kill|1.00 / 3.00 / 4.00|?|?");
         assert!(model.tables.iter().all(|table| table.rows.iter().all(|row| row.len() == table.head.len())));
-        let first = "8 connections lost; 2 doubtful commits; no acknowledged commit lost; 8 × connection reset; not \
-                     known: when 90 % of the level were back";
+        let first = "8 connections lost; 2 commits of unknown outcome; no acknowledged commit lost; 8 × connection \
+                     reset; not known: when 90 % of the level were back";
         assert_eq!(model.notes[0], ("F1".to_owned(), first.to_owned()));
         assert_eq!(model.notes[1].1, "FAILED: it did not begin");
         assert!(of(&crate::study::tests::kept()).is_none() && alarm(&crate::study::tests::kept()).is_none());
         assert!(!model.note.contains("relay"));
         assert!(of(&Summary { relayed: true, ..faults() }).unwrap().note.contains("Graymark's own relay"));
-        assert!(alarm(&faults()).unwrap().starts_with("Disturbed on purpose: 2 faults by plan (kill, …)."));
+        assert!(alarm(&faults()).unwrap().starts_with("Disturbed by 2 faults (kill, …)."));
     }
 }

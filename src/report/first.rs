@@ -1,4 +1,4 @@
-//! The first screen: what a run ends with on a terminal. All the rest is in the report.
+//! The first screen: the short result of a run on a terminal. Everything else is in the report.
 
 use super::format::{plain, plural, seconds};
 use super::model::{ReportModel, TransactionModel};
@@ -9,43 +9,44 @@ use crate::result::Finding;
 use crate::result::summary::{Consistency, Summary};
 use crate::workload::known;
 
-/// The most lines.
+/// Maximum number of lines.
 const LINES: usize = 10;
-/// The widest line, but for the names of directories: these are there to be copied.
-const WIDTH: usize = 80;
-/// Types that are shown at most.
+/// Maximum width of a line. Directory names may exceed it, so that they can be copied.
+pub const WIDTH: usize = 80;
+/// Maximum number of transaction types.
 const TYPES: usize = 2;
-/// Where the text after a label begins.
+/// Column of the text after a label.
 const LABEL: usize = 9;
 
-/// The first screen of a record. `page` is where the page is, if it could be written.
-pub fn render(record: &Record, model: &ReportModel, page: Option<&str>) -> String {
+/// The first screen of a record, at most `width` wide. `page` is the path of the HTML report, if it was written.
+pub fn render(record: &Record, model: &ReportModel, page: Option<&str>, width: usize) -> String {
     let faults = faults(model);
+    let line = |label: &str, text: &str| cut(&format!("{label:<LABEL$}{text}"), width);
     let mut lines = Vec::new();
     if let Some(headline) = &model.headline {
         let mark = if headline.mark.is_empty() { String::new() } else { format!(" ({})", headline.mark) };
-        lines.push(cut(&format!("{} {}{mark}", headline.figure, headline.metric)));
+        lines.push(cut(&format!("{} {}{mark}", headline.figure, headline.metric), width));
     }
-    lines.push(cut(&title(record, model)));
-    let mut rest: Vec<String> = times(&model.transactions);
-    // Faults may need the room of the second type.
-    rest.truncate(if faults.len() > 1 { 1 } else { TYPES });
+    lines.push(cut(&title(record, model, width), width));
+    let mut rest: Vec<String> = times(&model.transactions, width);
+    // Warnings need the line of the second type.
+    rest.truncate(if faults.is_empty() { TYPES } else { 1 });
     if let Some(summary) = &record.summary {
         rest.push(line("Checks", &checks(summary)));
     }
     rest.extend(model.limit.as_ref().map(|limit| line("Limit", limit)));
-    // Broken rules are among the faults.
-    rest.extend(model.verdict.as_ref().filter(|_| faults.is_empty()).map(|verdict| line("Verdict", &verdict.short)));
+    // Several warnings need its line, too; they include broken rules.
+    rest.extend(model.verdict.as_ref().filter(|_| faults.len() < 2).map(|verdict| line("Verdict", &verdict.short)));
     rest.extend(page.map(|page| format!("{:<LABEL$}{}", "Page", plain(page))));
     let directory = record.directory.display().to_string();
     rest.push(format!("{:<LABEL$}graymark report {} --full", "All", plain(&directory)));
     let room = LINES.saturating_sub(lines.len() + rest.len()).max(1);
-    lines.extend(alarms(&faults, room));
+    lines.extend(alarms(&faults, room, width));
     lines.extend(rest);
     lines.join("\n")
 }
 
-/// What the page shows before all else: the percentiles of the main types, the checks, and what limits the figure.
+/// The facts at the top of the page: percentiles of the main types, checks, and the bottleneck.
 pub(super) fn facts(record: &Record, model: &ReportModel) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     for transaction in model.transactions.iter().filter(|transaction| transaction.main).take(TYPES) {
@@ -58,18 +59,18 @@ pub(super) fn facts(record: &Record, model: &ReportModel) -> Vec<(String, String
     facts
 }
 
-/// What went wrong, in sentences.
+/// The warnings of a run, in sentences.
 fn faults(model: &ReportModel) -> Vec<String> {
     let mut faults = model.warnings.clone();
     let Some(verdict) = &model.verdict else { return faults };
     match &verdict.faults[..] {
         [] => {}
-        // Records of earlier versions do not tell what went wrong from what was asked for.
+        // In records of earlier versions, rules broken by faults and by the requested options cannot be distinguished.
         _ if verdict.groups.is_empty() => {}
-        // The sentences before say most of these already.
+        // Most of these are already explained by the sentences before.
         rules if !faults.is_empty() => {
-            let ids: Vec<&str> = rules.iter().map(|rule| rule.id.as_str()).collect();
-            faults.push(format!("Rules broken: {}.", ids.join(", ")));
+            let ids: Vec<String> = rules.iter().map(|rule| format!("{} ({})", rule.id, rule.rule)).collect();
+            faults.push(format!("Rules broken: {}.", ids.join("; ")));
         }
         rules => faults.extend(rules.iter().map(|rule| {
             let limit = if rule.limit.is_empty() { String::new() } else { format!(", allowed {}", rule.limit) };
@@ -79,16 +80,17 @@ fn faults(model: &ReportModel) -> Vec<String> {
     faults
 }
 
-/// The faults in at most `room` lines: whole, if there is room for that, else the beginning of each, and of the first
-/// ones as much as the room allows.
-fn alarms(faults: &[String], room: usize) -> Vec<String> {
-    let whole: Vec<String> = faults.iter().flat_map(|fault| folded(ALARM, fault, ALARM.len())).collect();
+/// The warnings in at most `room` lines: in full if they fit, else the beginning of each, and as much of the first
+/// ones as fits.
+fn alarms(faults: &[String], room: usize, width: usize) -> Vec<String> {
+    let whole: Vec<String> = faults.iter().flat_map(|fault| folded(fault, width)).collect();
     if whole.len() <= room {
         return whole;
     }
     if faults.len() > room {
         let told = room.saturating_sub(1);
-        let mut begun: Vec<String> = faults.iter().take(told).map(|fault| cut(&format!("{ALARM}{fault}"))).collect();
+        let mut begun: Vec<String> =
+            faults.iter().take(told).map(|fault| cut(&format!("{ALARM}{fault}"), width)).collect();
         begun.push(format!("{ALARM}and {} more: see the report", faults.len() - told));
         return begun;
     }
@@ -96,11 +98,11 @@ fn alarms(faults: &[String], room: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, fault) in faults.iter().enumerate() {
         let most = left - (faults.len() - number - 1);
-        let mut told = folded(ALARM, fault, ALARM.len());
+        let mut told = folded(fault, width);
         if told.len() > most {
             told.truncate(most);
             if let Some(last) = told.last_mut() {
-                *last = cut(&format!("{last}{}", " ".repeat(WIDTH)));
+                *last = cut(&format!("{last}{}", " ".repeat(width)), width);
             }
         }
         left -= told.len();
@@ -109,8 +111,8 @@ fn alarms(faults: &[String], room: usize) -> Vec<String> {
     lines
 }
 
-/// What was run, in a line.
-fn title(record: &Record, model: &ReportModel) -> String {
+/// Database, scale, clients and interval, in a line.
+fn title(record: &Record, model: &ReportModel, width: usize) -> String {
     let Some(summary) = &record.summary else { return model.title.clone() };
     let (one, many) = known::of(&summary.workload).unit;
     let pace = match &summary.open_loop {
@@ -125,20 +127,20 @@ fn title(record: &Record, model: &ReportModel) -> String {
         seconds(summary.interval_s)
     );
     let whole = format!("{}{rest}", model.title);
-    // How a version was packaged is what can be missed first.
+    // The packaging part of a version is the least important.
     match model.title.split_once(" (") {
-        Some((short, _)) if whole.chars().count() > WIDTH => format!("{short}{rest}"),
+        Some((short, _)) if whole.chars().count() > width => format!("{short}{rest}"),
         _ => whole,
     }
 }
 
-/// The percentiles of the types that make up most of the load.
-fn times(transactions: &[TransactionModel]) -> Vec<String> {
+/// The percentiles of the most frequent types.
+fn times(transactions: &[TransactionModel], width: usize) -> Vec<String> {
     let main = transactions.iter().filter(|transaction| transaction.main).take(TYPES);
     let told = main.filter_map(|transaction| {
         let [_, p50, p90, _, p99, ..] = transaction.response.as_ref()?;
         let name: String = transaction.name.chars().take(24).collect();
-        Some(cut(&format!("{name:<14} p50 {p50:>6}   p90 {p90:>6}   p99 {p99:>6} ms")))
+        Some(cut(&format!("{name:<14} p50 {p50:>6}   p90 {p90:>6}   p99 {p99:>6} ms"), width))
     });
     told.collect()
 }
@@ -147,7 +149,7 @@ fn checks(summary: &Summary) -> String {
     let count = match summary.database.agrees {
         Some(true) => "client = database",
         Some(false) => "client and database DISAGREE",
-        None if summary.database.uncounted.is_empty() => "database not asked for its count",
+        None if summary.database.uncounted.is_empty() => "database count not queried",
         None => "not counted",
     };
     let lost = match summary.connections.lost {
@@ -172,22 +174,19 @@ fn conditions(consistency: &Consistency) -> String {
     }
 }
 
-fn line(label: &str, text: &str) -> String {
-    cut(&format!("{label:<LABEL$}{text}"))
-}
-
-/// A line that does not wrap.
-fn cut(line: &str) -> String {
-    if line.chars().count() <= WIDTH {
+/// Truncates a line to the width.
+fn cut(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
         return line.to_owned();
     }
-    let kept: String = line.chars().take(WIDTH - 1).collect();
+    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }
 
-fn folded(first: &str, text: &str, indent: usize) -> Vec<String> {
-    let mut lines = Text { width: WIDTH, ..Text::default() };
-    lines.wrapped(first, indent, text);
+/// Wraps a warning.
+fn folded(fault: &str, width: usize) -> Vec<String> {
+    let mut lines = Text { width, ..Text::default() };
+    lines.wrapped(ALARM, ALARM.len(), fault);
     lines.lines.lines().map(str::to_owned).collect()
 }
 
@@ -196,17 +195,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_take_the_room_that_there_is_and_say_if_there_are_more() {
+    fn warnings_fill_the_available_lines_and_count_the_rest() {
         let faults = vec!["word ".repeat(30), "Another.".to_owned(), "A third.".to_owned()];
-        let all = alarms(&faults, 5);
+        let all = alarms(&faults, 5, WIDTH);
         assert_eq!(all.len(), 4, "{all:?}");
         assert!(all[0].starts_with("! word") && all[1].starts_with("  word") && all[2] == "! Another.");
-        let begun = alarms(&faults, 3);
+        let begun = alarms(&faults, 3, WIDTH);
         assert!(begun.len() == 3 && begun[0].ends_with('…') && begun[2] == "! A third.", "{begun:?}");
-        let long = alarms(&["word ".repeat(50), "Another.".to_owned()], 3);
+        let long = alarms(&["word ".repeat(50), "Another.".to_owned()], 3, WIDTH);
         assert!(long.len() == 3 && long[1].starts_with("  word") && long[1].ends_with('…'), "{long:?}");
         assert_eq!(long[2], "! Another.");
-        let some = alarms(&faults, 2);
+        let some = alarms(&faults, 2, WIDTH);
         assert!(some.len() == 2 && some[1] == "! and 2 more: see the report", "{some:?}");
         assert!(all.iter().chain(&begun).chain(&long).chain(&some).all(|line| line.chars().count() <= WIDTH));
     }

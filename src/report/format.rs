@@ -1,11 +1,11 @@
-//! Figures as people read them.
+//! Formats figures for people.
 
 use crate::visible::visible;
 
-/// A label and what it says.
+/// A label and its text.
 pub(crate) type Line = (&'static str, String);
 
-/// A count with its thousands set off: `12,345`.
+/// A count with thousands separators: `12,345`.
 pub fn count(number: impl Into<i128>) -> String {
     let number = number.into();
     let digits = number.unsigned_abs().to_string();
@@ -19,10 +19,10 @@ pub fn count(number: impl Into<i128>) -> String {
     text
 }
 
-/// From here on a figure is no measurement any more, and is written with its exponent so that it stays short.
+/// Larger figures are not measurements, and are written with an exponent to keep them short.
 const HUGE: f64 = 1e15;
 
-/// A rate, cut to a whole number as clause 5.4.4 asks; a rate below ten keeps two decimals, also cut.
+/// A rate, truncated to an integer as clause 5.4.4 requires; a rate below ten is truncated to two decimals.
 pub(crate) fn rate(rate: f64) -> String {
     match rate.abs() {
         size if size < 10.0 => format!("{:.2}", (rate * 100.0).trunc() / 100.0),
@@ -31,7 +31,7 @@ pub(crate) fn rate(rate: f64) -> String {
     }
 }
 
-/// A figure to three significant digits, which is what histograms hold: `0.042`, `1.53`, `15.3`, `1,530`.
+/// A figure with three significant digits, the precision of histograms: `0.042`, `1.53`, `15.3`, `1,530`.
 pub(crate) fn significant(figure: f64) -> String {
     match figure.abs() {
         size if size < 0.9995 => format!("{figure:.3}"),
@@ -85,7 +85,7 @@ pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// Text of others on one line, without what a terminal would obey.
+/// Text from other sources on one line, without control characters.
 pub(crate) fn plain(text: &str) -> String {
     let words =
         text.split(|letter: char| letter.is_control() || letter.is_whitespace()).filter(|word| !word.is_empty());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_others_is_tamed() {
+    fn control_characters_are_escaped() {
         assert_eq!(plain("a\n\tb\u{1b}[31m  c\u{202e}"), "a b [31m c\\u202e");
         assert_eq!(transaction("new_order"), "New-Order");
         assert_eq!(transaction("payment"), "Payment");

@@ -1,16 +1,16 @@
-//! What a run's history of reads and writes shows of isolation.
+//! Isolation anomalies in a run's history of reads and writes.
 
 use super::counts::Check;
 use super::format::{count, plain, plural};
 use crate::result::history::{AnomalyFound, HistorySummary};
 
-/// As one of a run's checks.
+/// The check of a run.
 pub(super) fn check(history: &HistorySummary) -> Check {
     let held = history.unchecked.is_empty().then_some(history.found() == 0);
     Check { name: "Isolation", held, sentence: sentence(history), details: details(history) }
 }
 
-/// In a sentence.
+/// The result in a sentence.
 fn sentence(history: &HistorySummary) -> String {
     if !history.unchecked.is_empty() {
         return format!("Not checked: {}.", plain(&history.unchecked));
@@ -30,16 +30,16 @@ fn kinds(history: &HistorySummary) -> String {
     history.anomalies.iter().map(kind).collect::<Vec<_>>().join(", ")
 }
 
-/// What a reader must know before any figure; none if there is no anomaly.
+/// The warning that precedes the figures; `None` without anomalies.
 pub(super) fn alarm(history: &HistorySummary) -> Option<String> {
-    (history.found() > 0).then(|| format!("Transactions were not kept apart: {}.", kinds(history)))
+    (history.found() > 0).then(|| format!("Isolation anomalies: {}.", kinds(history)))
 }
 
-/// Anomalies one by one, and what says nothing.
+/// Each anomaly, and the number of ambiguous values.
 fn details(history: &HistorySummary) -> Vec<String> {
     let mut details: Vec<String> = history.examples.iter().map(told).collect();
     if history.ambiguous > 0 {
-        details.push(format!("{} came back and say nothing", plural(history.ambiguous, "value", "values")));
+        details.push(format!("{} occurred again and are ambiguous", plural(history.ambiguous, "value", "values")));
     }
     details
 }

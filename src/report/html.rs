@@ -14,7 +14,7 @@ use crate::result::format::file;
 const TEMPLATE: &str = include_str!("template.html");
 const STYLE: &str = include_str!("style.css");
 
-/// A page of a template, in the style of all pages.
+/// Renders a template in the style of all pages.
 pub(super) fn page(template: &str, model: Value) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -25,10 +25,10 @@ pub(super) fn page(template: &str, model: Value) -> Result<String, minijinja::Er
     environment.get_template("page")?.render(model)
 }
 
-/// The report as a page.
+/// The report as an HTML page.
 ///
 /// # Errors
-/// If the page cannot be made from the record.
+/// If the template cannot be rendered.
 pub(crate) fn render(record: &Record, model: &ReportModel) -> Result<String, Error> {
     let timeline = Timeline::of(record);
     let over_time = timeline
@@ -51,11 +51,11 @@ pub(crate) fn render(record: &Record, model: &ReportModel) -> Result<String, Err
         .map_err(|error| Error::encode(record.directory.join(file::REPORT_HTML), error))
 }
 
-/// A chart whose drawings say what they show to who cannot see them, or rests the pointer on them.
+/// Adds the chart's title to its drawings, for screen readers and tooltips.
 pub(super) fn named(chart: Chart) -> Chart {
     let with_title = |svg: &str| match svg.strip_prefix("<svg ").and_then(|rest| rest.split_once('>')) {
         Some((attributes, drawing)) => {
-            format!("<svg role=\"img\" {attributes}><title>{}</title>{drawing}", escaped(&chart.title))
+            format!("<svg {attributes}><title>{}</title>{drawing}", escaped(&chart.title))
         }
         None => svg.to_owned(),
     };
@@ -66,7 +66,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The page with a list of its parts, made from their headings, where the template wants it.
+/// Adds a table of contents, made from the headings, where the template has a placeholder.
 pub(super) fn with_contents(page: &str) -> String {
     let (mut parts, mut links, mut rest) = (String::new(), String::new(), page);
     let mut number = 0;
@@ -104,7 +104,7 @@ mod tests {
             title: "p90 < 5 s".to_owned(),
             caption: String::new(),
             legend: Vec::new(),
-            narrow: "<svg width=\"1\">x</svg>".to_owned(),
+            narrow: "<svg role=\"img\" width=\"1\">x</svg>".to_owned(),
             wide: String::new(),
         };
         let chart = named(chart);

@@ -1,34 +1,35 @@
-//! Records in a list, a line each.
+//! A list of records, one line each.
 
 use serde::Serialize;
 
 use super::format::{plain, rate, significant};
-use super::{duet, systems, table, tune};
+use super::{acid, duet, systems, table, tune};
 use crate::record::Brief;
+use crate::record::directory::RECORDS;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
 
-/// What is not known.
+/// Placeholder for unknown values.
 const UNKNOWN: &str = "-";
 
 /// A record in a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// When its command began, RFC 3339, UTC.
+    /// Start of its command, RFC 3339, UTC.
     pub started: String,
     /// `tpcc`, `debitcredit`.
     pub workload: String,
-    /// The database and its version; empty where that is not known.
+    /// The database and its version; empty if unknown.
     pub engine: String,
-    /// The headline figure; none where the run came to none.
+    /// The headline figure; `None` if the run has none.
     pub figure: Option<f64>,
-    /// What the figure is called.
+    /// The unit of the figure.
     pub metric: String,
     /// 99th percentile of response times of the first transaction type, in milliseconds.
     pub p99_ms: Option<f64>,
     /// `held`, `not checked`, or what went wrong.
     pub checks: String,
-    /// What the user calls it; may be empty.
+    /// The user's name for it; may be empty.
     pub name: String,
     /// Its tags.
     pub tags: Vec<String>,
@@ -39,9 +40,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// Of a record.
+    /// The row of a record.
     pub fn of(record: &Brief) -> Row {
-        let Brief { header, summary, environment, directory, tuned: _, duet: _ } = record;
+        let Brief { header, summary, environment, directory, .. } = record;
         let measured = summary.as_ref().filter(|summary| summary.interval_s > 0.0);
         let of_environment = environment.as_ref().and_then(|environment| environment.engine.as_ref());
         let engine = summary.as_ref().map(|summary| &summary.engine).or(of_environment);
@@ -70,18 +71,20 @@ impl Row {
         vec![
             known(&minute),
             known(&self.workload),
-            known(&self.engine),
+            // The packaging part of a version is the least important.
+            known(self.engine.split(" (").next().unwrap_or_default()),
             self.figure.map_or(UNKNOWN.to_owned(), |figure| format!("{} {}", rate(figure), plain(&self.metric))),
             self.p99_ms.map_or(UNKNOWN.to_owned(), significant),
             known(&self.checks),
             known(&self.name),
             known(&self.tags.join(", ")),
-            known(&self.record),
+            // Commands find it by its name alone.
+            known(self.record.strip_prefix(&format!("{RECORDS}/")).unwrap_or(&self.record)),
         ]
     }
 }
 
-/// How the checks of a run stand, in a few words.
+/// The result of a run's checks, in a few words.
 fn checks(record: &Brief) -> String {
     let Some(summary) = &record.summary else {
         if let Some(tuned) = &record.tuned {
@@ -90,9 +93,12 @@ fn checks(record: &Brief) -> String {
         if let Some(duet) = &record.duet {
             return duet::brief(duet);
         }
+        if let Some(acid) = &record.acid {
+            return acid::brief(acid);
+        }
         return match record.header.status.known() {
-            Some(Status::Running) => "runs, or was killed".to_owned(),
-            // A record of something else than a run, such as the tests of graymark acid.
+            Some(Status::Running) => "running, or killed".to_owned(),
+            // A record of another command than a run, such as graymark scan.
             Some(Status::Complete) => "no run".to_owned(),
             _ => "no result".to_owned(),
         };
@@ -106,19 +112,19 @@ fn checks(record: &Brief) -> String {
     if checked { "held" } else { "not checked" }.to_owned()
 }
 
-/// The list as text, with its head.
+/// The list as text, with its header.
 pub fn text(all: &[Row]) -> String {
-    const HEAD: [&str; 9] = ["begun", "workload", "engine", "figure", "p99 ms", "checks", "name", "tags", "record"];
+    const HEAD: [&str; 9] = ["started", "workload", "engine", "figure", "p99 ms", "checks", "name", "tags", "record"];
     let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
     rows.extend(all.iter().map(Row::cells));
-    // Words begin, and figures end, below one another.
+    // Text is left-aligned, figures are right-aligned.
     for column in [0, 1, 2, 5, 6, 7, 8] {
         let widest = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
         for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
             *cell = format!("{cell:<widest$}");
         }
     }
-    // Columns of which no record says anything only make the list wider.
+    // Columns that are empty in all records are left out.
     for column in (0..HEAD.len()).rev() {
         if rows.iter().skip(1).all(|row| row.get(column).is_some_and(|cell| cell.trim_end() == UNKNOWN)) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));

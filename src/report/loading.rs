@@ -1,17 +1,17 @@
-//! What loading and restoring came to.
+//! The results of loads and restores, as text.
 
 use super::format::{Line, bytes, count, plain, plural, rate, seconds};
 use crate::result::{LoadReport, RestoreReport};
 
-/// What loading came to.
+/// The result of a load.
 pub(crate) fn load(load: &LoadReport) -> Vec<Line> {
     let per_second = |figure: u64| if load.seconds > 0.0 { figure as f64 / load.seconds } else { 0.0 };
     let mut lines = vec![
         (
             "Rows",
-            format!("{} in {} ({} a second)", count(load.rows), seconds(load.seconds), rate(per_second(load.rows))),
+            format!("{} in {} ({} per second)", count(load.rows), seconds(load.seconds), rate(per_second(load.rows))),
         ),
-        ("Volume", format!("{} of rows ({} a second)", bytes(load.bytes), bytes(per_second(load.bytes) as u64))),
+        ("Volume", format!("{} of rows ({} per second)", bytes(load.bytes), bytes(per_second(load.bytes) as u64))),
     ];
     if load.resumed_rows > 0 {
         lines
@@ -30,12 +30,12 @@ fn phases(phases: &[(String, f64)]) -> String {
     phases.iter().map(|(name, length)| format!("{} {}", plain(name), seconds(*length))).collect::<Vec<_>>().join(", ")
 }
 
-/// What a restore came to.
+/// The result of a restore.
 pub(crate) fn restore(restore: &RestoreReport) -> Vec<Line> {
     let undone = restore.undone.iter().filter(|(_, rows)| *rows > 0);
     let undone: Vec<String> = undone.map(|(table, rows)| format!("{} {}", plain(table), count(*rows))).collect();
     let undone = match undone[..] {
-        [] => "nothing: no transaction has left anything behind".to_owned(),
+        [] => "nothing: the database was in its initial state".to_owned(),
         _ => {
             format!("{} in {} ({})", plural(restore.rows(), "row", "rows"), seconds(restore.seconds), undone.join(", "))
         }
@@ -43,7 +43,7 @@ pub(crate) fn restore(restore: &RestoreReport) -> Vec<Line> {
     let failed = restore.findings.iter().filter(|finding| !finding.held()).count();
     let verified = match failed {
         0 => format!(
-            "{} held, every column of {} is that of the seed: the database is as it was loaded",
+            "{} held, all columns of {} match the seed: the database is in its initial state",
             plural(restore.findings.len() as u64, "condition", "conditions"),
             plural(restore.compared, "row", "rows")
         ),

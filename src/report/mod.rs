@@ -1,4 +1,4 @@
-//! How a result is told: text and HTML, from a record alone.
+//! Reports as text and HTML, generated from a record alone.
 
 pub mod accounting;
 pub mod acid;
@@ -53,34 +53,34 @@ use crate::result::format::file;
 use crate::visible::visible;
 use model::ReportModel;
 
-/// Where the reports are.
+/// Paths of the reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// The report as text.
     pub text: PathBuf,
-    /// The report as a page.
+    /// The report as an HTML page.
     pub html: PathBuf,
 }
 
-/// A record whose reports were made.
+/// A record whose reports were written.
 pub(crate) struct Written {
-    /// The record as it was read.
+    /// The record.
     pub(crate) record: Record,
-    /// What the reports tell; none if they are of no run.
+    /// The content of the reports; `None` if the record is not of a run.
     pub(crate) model: Option<ReportModel>,
-    /// Where the reports are.
+    /// Paths of the reports.
     pub(crate) paths: Paths,
 }
 
-/// Makes `report.txt` and `report.html` in a record from what else it holds.
+/// Writes `report.txt` and `report.html` into a record.
 ///
 /// # Errors
-/// If the record cannot be read or the reports not be written.
+/// If the record cannot be read or the reports cannot be written.
 pub fn write(directory: &Path) -> Result<Paths, Error> {
     written(directory).map(|written| written.paths)
 }
 
-/// The same, for whoever has more to do with the record: one of many hours takes its time to read.
+/// As [`write`], returning the record, because reading the record of a long run is slow.
 pub(crate) fn written(directory: &Path) -> Result<Written, Error> {
     let record = Record::open(directory)?;
     let of_no_run = if record.summary.is_none() { write_of_no_run(&record)? } else { None };
@@ -93,7 +93,7 @@ pub(crate) fn written(directory: &Path) -> Result<Written, Error> {
     Ok(Written { record, model: Some(model), paths })
 }
 
-/// The reports of a record of something else than a run; none if it is of nothing else.
+/// Writes the reports of a record of another command than a run; `None` for a run.
 fn write_of_no_run(record: &Record) -> Result<Option<Paths>, Error> {
     let directory = &record.directory;
     let made = |page: Result<String, minijinja::Error>| {
@@ -113,14 +113,14 @@ fn write_of_no_run(record: &Record) -> Result<Option<Paths>, Error> {
     paths.map(Some)
 }
 
-/// Puts both reports into a record.
+/// Writes both reports into a record.
 fn write_both(directory: &Path, text: &str, page: &str) -> Result<Paths, Error> {
     writer::put(directory, file::REPORT_TEXT, visible(text).as_bytes())?;
     writer::put(directory, file::REPORT_HTML, visible(page).as_bytes())?;
     Ok(Paths { text: directory.join(file::REPORT_TEXT), html: directory.join(file::REPORT_HTML) })
 }
 
-/// The same of a record of ACID tests.
+/// Writes the reports of ACID tests.
 fn write_acid(directory: &Path, acid: &Acid) -> Result<Paths, Error> {
     let page = acid::page(acid).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
     write_both(directory, &acid::text(acid), &page)

@@ -1,4 +1,4 @@
-//! What a report tells, in words and formatted figures: the same for text and page.
+//! The content of a report as texts and formatted figures, shared by text and HTML.
 
 use serde::Serialize;
 
@@ -24,62 +24,64 @@ use crate::judge::incidents::Incidents;
 use crate::measure::device::Disk;
 use crate::record::Record;
 use crate::result::Environment;
+use crate::result::bounds::Gain;
 use crate::result::format::{Clock, Status};
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::CacheState;
-use crate::result::summary::{Consistency, LatencySummary, Summary, TransactionSummary};
+use crate::result::summary::{Consistency, LatencySummary, RoundTrips, Summary, TransactionSummary};
 use crate::result::{Event, Finding, Phase, Recorded, Via};
+use crate::study::bounds::OTHER_PROCESSES;
 use crate::workload::known;
 
-/// All that a report tells.
+/// The content of a report.
 #[derive(Debug, Serialize)]
 pub struct ReportModel {
     /// `TPC-C on SQLite 3.50.4`.
     pub title: String,
-    /// The one figure; none where the run came to no result.
+    /// The headline figure; `None` if the run has no result.
     pub headline: Option<Headline>,
-    /// What the reader must know before any figure: transactions failed, the database was away, the run was
+    /// Warnings that precede all figures: transactions failed, the database was unavailable, the run was
     /// interrupted.
     pub warnings: Vec<String>,
-    /// What kept the figure from being higher, in a line; none where that is not known.
+    /// The bottleneck, in a line; `None` if unknown.
     pub limit: Option<String>,
-    /// Whether the number keeps the standard's rules.
+    /// The verdict by the standard's rules.
     pub verdict: Option<VerdictModel>,
     /// The run: engine, scale, clients, interval.
     pub run: Vec<Line>,
     /// By transaction type, in the standard's order.
     pub transactions: Vec<TransactionModel>,
-    /// What bounds the throughput.
+    /// The bounds of the throughput.
     pub bounds: Vec<Line>,
-    /// Where the time of the mean transaction goes.
+    /// The breakdown of the mean response time.
     pub waterfall: Option<WaterfallModel>,
-    /// What the statements within the stored procedures cost: a head, and a row each; empty where that is not known.
+    /// Costs of the statements within stored procedures: a header and a row each; empty if unknown.
     pub within: Vec<Vec<String>>,
-    /// Of a run in stages.
+    /// Stages, if the run has any.
     pub stages: Option<Stages>,
-    /// Of a run with planned faults.
+    /// Planned faults, if the run has any.
     pub faults: Option<FaultsModel>,
-    /// With pace: the standard's figures of each type, the queue and the upkeep.
+    /// With pace: the standard's figures of each type, the queue and maintenance.
     pub accounting: Option<Accounting>,
-    /// The course of the run: dips, and what was counted.
+    /// The course of the run: dips and counters.
     pub course: Option<Course>,
-    /// Dips and latency peaks, and what differed in them.
+    /// Dips and latency peaks, and their differences from the median second.
     pub explained: Vec<Explained>,
-    /// What the system and each unit of the metric cost, where a price file was given.
+    /// Price of the system and of each unit of the metric, if a price file was given.
     pub price: Vec<Line>,
     /// The price file.
     pub price_list: String,
-    /// What client and server spent.
+    /// Resource usage of client and server.
     pub cost: Vec<Line>,
-    /// Client against database, consistency, connections.
+    /// Checks: counts of client and database, consistency, connections.
     pub checks: Vec<Check>,
     /// Conditions before and after the run.
     pub conditions: Vec<Condition>,
     /// Retries by reason.
     pub retries: Vec<(String, String)>,
-    /// Errors by the database's words.
+    /// Errors by the database's message.
     pub errors: Vec<(String, String)>,
-    /// What loading came to.
+    /// The result of the load.
     pub load: Vec<Line>,
     /// Rows by table after the load.
     pub tables: Vec<(String, String)>,
@@ -87,7 +89,7 @@ pub struct ReportModel {
     pub host: Vec<Line>,
     /// Settings of the database.
     pub settings: Vec<(String, String)>,
-    /// The plan as it was executed.
+    /// The plan as executed.
     pub plan: String,
     /// Graymark's version, command, and times.
     pub origin: Vec<Line>,
@@ -100,24 +102,24 @@ pub struct Headline {
     pub figure: String,
     /// `NOPM`
     pub metric: String,
-    /// What stands against it: failed transactions, an outage; may be empty.
+    /// Its qualification: failed transactions, an outage; may be empty.
     pub mark: String,
-    /// What it is and what it is not.
+    /// What it means and what it must not be compared with.
     pub meaning: String,
 }
 
-/// What one transaction type did.
+/// The figures of one transaction type.
 #[derive(Debug, Serialize)]
 pub struct TransactionModel {
     /// `New-Order`
     pub name: String,
-    /// Whether it makes up much of the load: a tenth of all transactions.
+    /// Whether it is at least a tenth of all transactions.
     pub main: bool,
-    /// How it counts: completed, percent of all, rolled back, errors, retries.
+    /// Counts: completed, percent of all, rolled back, errors, retries.
     pub counts: [String; 5],
-    /// Response times in ms: mean, p50, p90, p95, p99, p99.9, max; none if nobody waited for any.
+    /// Response times in ms: mean, p50, p90, p95, p99, p99.9, max; `None` if there are none.
     pub response: Option<[String; 7]>,
-    /// Service times in ms, likewise; none if those of all types are the same as the response times.
+    /// Service times in ms, likewise; `None` if they equal the response times for all types.
     pub service: Option<[String; 7]>,
 }
 
@@ -126,7 +128,7 @@ pub struct TransactionModel {
 pub struct Condition {
     /// `3.3.2.1`
     pub id: String,
-    /// What must hold.
+    /// The condition.
     pub title: String,
     /// `held`, `3 rows`, or nothing if it was not checked.
     pub before: String,
@@ -137,7 +139,7 @@ pub struct Condition {
 }
 
 impl ReportModel {
-    /// Takes them from a record.
+    /// The content of the report of a record.
     pub fn of(record: &Record) -> ReportModel {
         let summary = record.summary.as_ref();
         let environment = record.environment.as_ref();
@@ -199,7 +201,7 @@ fn title(record: &Record) -> String {
 }
 
 fn headline(summary: &Summary) -> Option<Headline> {
-    // Nothing was measured where the interval never began.
+    // Nothing was measured if the interval never began.
     if summary.interval_s <= 0.0 {
         return None;
     }
@@ -208,7 +210,7 @@ fn headline(summary: &Summary) -> Option<Headline> {
             "New-Orders a minute with keying and think times that are not the standard's: not a tpmC, nor to be \
              compared with one"
         }
-        "NOPM" => "New-Orders a minute without keying and think times: not a tpmC, nor to be compared with one",
+        "NOPM" => "New-Orders per minute without keying and think times: not tpmC, and not comparable with it",
         "tpmC-gm" if summary.verdict.valid => {
             "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared \
              with published tpmC"
@@ -221,7 +223,9 @@ fn headline(summary: &Summary) -> Option<Headline> {
             "DebitCredits a second as Gray and Levine measured them: without messages, terminals and the standard's \
              scaling, so that they are no tpsA or tpsB"
         }
-        "tps" => "transactions a second without the think times of the standard: no tpsA, nor to be compared with one",
+        "tps" => {
+            "transactions per second without the think times of the standard: not tpsA, and not comparable with it"
+        }
         "tpsA-gm" | "tpsB-gm" if summary.verdict.valid => {
             "transactions a second by rules that stem from TPC's, measured by Graymark and not audited: not to be \
              compared with published results"
@@ -243,21 +247,24 @@ fn headline(summary: &Summary) -> Option<Headline> {
 fn warnings(record: &Record) -> Vec<String> {
     let mut warnings = record.summary.as_ref().map(alarms::of).unwrap_or_default();
     match (&record.summary, record.header.status.known()) {
-        (None, Some(Status::Running)) => warnings
-            .push(format!("Unfinished: the command still runs or was killed; there is no result{}.", so_far(record))),
-        (None, Some(Status::Partial)) => warnings
-            .push(format!("Unfinished: the command ended before its time; there is no result{}.", so_far(record))),
+        (None, Some(Status::Running)) => warnings.push(format!(
+            "Unfinished: the command is still running or was killed; there is no result{}.",
+            so_far(record)
+        )),
+        (None, Some(Status::Partial)) => {
+            warnings.push(format!("Unfinished: the command was stopped early; there is no result{}.", so_far(record)))
+        }
         (None, Some(Status::Complete)) => {}
         (Some(summary), _) if summary.interrupted => {
             let reached = if summary.interval_s > 0.0 {
                 format!("{} of measurement", seconds(summary.interval_s))
             } else {
-                "no measurement at all".to_owned()
+                "no measurement".to_owned()
             };
-            warnings.push(format!("Partial: the run was interrupted; it came to {reached}."));
+            warnings.push(format!("Partial: the run was interrupted after {reached}."));
         }
         (Some(_), Some(Status::Partial)) => {
-            warnings.push("Partial: not all of the record could be written.".to_owned())
+            warnings.push("Partial: the record could not be written completely.".to_owned())
         }
         (Some(_), Some(Status::Running)) => {
             warnings.push("Unfinished: the record was never closed; parts may be missing.".to_owned())
@@ -265,19 +272,19 @@ fn warnings(record: &Record) -> Vec<String> {
         (Some(_), Some(Status::Complete)) => {}
         (_, None) => {
             let status = plain(&record.header.status.name());
-            warnings.push(format!("Status \"{status}\": only a later version of Graymark knows what that means."));
+            warnings.push(format!("Unknown status \"{status}\", of a later version of Graymark."));
         }
     }
     warnings.extend(record.summary.as_ref().and_then(durability::warning));
     let unknown = record.events.iter().filter(|event| **event == Event::Unknown).count();
     if unknown > 0 {
         let events = plural(unknown as u64, "event", "events");
-        warnings.push(format!("{events} left out: only a later version of Graymark knows such events."));
+        warnings.push(format!("{events} skipped: of a later version of Graymark."));
     }
     warnings
 }
 
-/// How far a run without a summary has come.
+/// The throughput so far of a run without a summary.
 fn so_far(record: &Record) -> String {
     let measured = || record.series.iter().filter(|row| row.phase == Phase::Measurement);
     let completed = measured().fold(0_u64, |sum, row| sum.saturating_add(row.completed));
@@ -285,7 +292,7 @@ fn so_far(record: &Record) -> String {
     match first.zip(last).map(|(first, last)| f64::from(last.second - first.second) + 1.0) {
         Some(length) => {
             let rate = significant(completed as f64 / length);
-            format!(", but {rate} transactions a second in the {} measured so far", seconds(length))
+            format!(", but {rate} transactions per second in the {} measured so far", seconds(length))
         }
         None => String::new(),
     }
@@ -293,13 +300,21 @@ fn so_far(record: &Record) -> String {
 
 fn limit(summary: &Summary) -> Option<String> {
     if summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
-        return Some("this program, not the database: it sent too late what terminals had keyed in".to_owned());
+        return Some("the load generator, not the database: it sent the terminals' requests too late".to_owned());
     }
     if let Some(rate) = open_loop::limit(summary) {
         return Some(rate);
     }
-    let gain = summary.bounds.as_ref()?.gains.first()?;
-    Some(format!("{}: {}", plain(&gain.what), super::bounds::at_most(gain)))
+    let gains = &summary.bounds.as_ref()?.gains;
+    let told = |gain: &Gain| format!("{}: {}", plain(&gain.what), super::bounds::at_most(gain));
+    match &gains[..] {
+        // How much slower other processes made the run is not known, only that they did.
+        [others, rest @ ..] if others.what == OTHER_PROCESSES => {
+            let next = rest.first().map(|gain| format!("; then {}", told(gain))).unwrap_or_default();
+            Some(format!("{OTHER_PROCESSES}{next}"))
+        }
+        rest => rest.first().map(told),
+    }
 }
 
 fn run(summary: &Summary) -> Vec<Line> {
@@ -340,28 +355,28 @@ fn run(summary: &Summary) -> Vec<Line> {
         lines.push(("Efficiency", format!("{efficiency:.1} % of the {most}")));
     }
     if measured {
-        lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
+        lines.push(("All types", format!("{} transactions per second", significant(summary.transactions_per_second))));
     }
     lines
 }
 
-/// What became of the caches of a run that was to begin cold.
+/// The state of the caches of a run with `--cold`.
 fn cold(caches: &CacheState) -> Line {
     ("Cold start", format!("{}: {}", if caches.cold { "yes" } else { "no" }, plain(&caches.how)))
 }
 
-/// What was read before the run, so that warm-ups of several runs can be compared.
+/// Warm-ups before the run, so that several runs can be compared.
 fn warm_ups(summary: &Summary) -> impl Iterator<Item = Line> {
     let all = summary.maintenance.iter().filter(|work| work.kind == MaintenanceKind::WarmUp);
     all.map(|work| ("Warm-up", format!("{}: {}", seconds(work.seconds), plain(&work.work))))
 }
 
-/// From the summary; where there is none, from what the killed run had written.
+/// From the summary; if there is none, from the files of the killed run.
 fn transactions(record: &Record) -> Vec<TransactionModel> {
     let Some(summary) = &record.summary else {
         return derived(record);
     };
-    // Zeros of an interval that never began would look like a result.
+    // The zeros of an interval that never began would look like a result.
     if summary.interval_s <= 0.0 {
         return Vec::new();
     }
@@ -393,10 +408,17 @@ fn derived(record: &Record) -> Vec<TransactionModel> {
         sum.share_percent = 100.0 * sum.completed as f64 / all;
     }
     let transactions = record.header.transactions.iter().zip(&sums);
-    with_service_where_it_differs(transactions.map(|(name, sum)| transaction_model(name, sum)))
+    with_service_where_it_differs(transactions.map(|(name, sum)| {
+        let model = transaction_model(name, sum);
+        // Histograms are written at the end of a run: without them, zeros would look like a result.
+        match record.histogram(name, Clock::Response) {
+            Some(_) => model,
+            None => TransactionModel { response: None, service: None, ..model },
+        }
+    }))
 }
 
-/// Where nobody waits for a session, service times tell nothing new.
+/// Without waiting for sessions, service times equal response times and are left out.
 fn with_service_where_it_differs(transactions: impl Iterator<Item = TransactionModel>) -> Vec<TransactionModel> {
     let mut transactions: Vec<TransactionModel> = transactions.collect();
     if transactions.iter().all(|transaction| transaction.service == transaction.response) {
@@ -407,7 +429,7 @@ fn with_service_where_it_differs(transactions: impl Iterator<Item = TransactionM
 
 fn transaction_model(name: &str, summary: &TransactionSummary) -> TransactionModel {
     let times = |spread: &LatencySummary| {
-        (summary.completed + summary.errors + summary.unknown > 0).then(|| {
+        [summary.completed, summary.errors, summary.unknown].iter().any(|count| *count > 0).then(|| {
             [spread.mean, spread.p50, spread.p90, spread.p95, spread.p99, spread.p999, spread.max].map(significant)
         })
     };
@@ -429,18 +451,23 @@ fn transaction_model(name: &str, summary: &TransactionSummary) -> TransactionMod
 fn cost(summary: &Summary) -> Vec<Line> {
     let client = &summary.client;
     let in_process = summary.engine.url.starts_with("sqlite:");
-    let both = if in_process { ", the database's work in it" } else { "" };
+    let both = if in_process { ", including the database" } else { "" };
     let server = match (summary.server.cpu_s, summary.server.cpu_us_per_transaction) {
-        (Some(cpu), Some(each)) => format!("{} µs a transaction ({} in all)", significant(each), seconds(cpu)),
-        (Some(cpu), None) => format!("{} in all", seconds(cpu)),
+        (Some(cpu), Some(each)) => format!("{} µs per transaction ({} in total)", significant(each), seconds(cpu)),
+        (Some(cpu), None) => format!("{} in total", seconds(cpu)),
         (None, _) if in_process => "in the client's process".to_owned(),
-        (None, _) => "not known".to_owned(),
+        (None, _) => "unknown".to_owned(),
     };
-    vec![
+    let trips = |trips: &RoundTrips| {
+        let of_types: Vec<String> =
+            trips.transactions.iter().map(|(name, trips)| format!("{} {}", plain(name), significant(*trips))).collect();
+        format!("{} per transaction on average: {}", significant(trips.overall), of_types.join(", "))
+    };
+    let mut lines = vec![
         (
             "Client CPU",
             format!(
-                "{} µs a transaction ({} in all{both})",
+                "{} µs per transaction ({} in total{both})",
                 significant(client.cpu_us_per_transaction),
                 seconds(client.cpu_s)
             ),
@@ -455,7 +482,9 @@ fn cost(summary: &Summary) -> Vec<Line> {
                 plural(client.threads.into(), "driver thread", "driver threads")
             ),
         ),
-    ]
+    ];
+    lines.extend(summary.round_trips.as_ref().map(|counted| ("Round trips", trips(counted))));
+    lines
 }
 
 fn checks(summary: &Summary) -> Vec<Check> {
@@ -498,7 +527,7 @@ fn consistency(consistency: &Consistency) -> Check {
     Check { name: "Consistency", held: if failed { Some(false) } else { checked.then_some(true) }, sentence, details }
 }
 
-/// Conditions in the order in which they were checked, those of both times beside each other.
+/// Conditions in the order of the checks, with both results of each.
 fn conditions(consistency: &Consistency) -> Vec<Condition> {
     let mut conditions: Vec<Condition> = Vec::new();
     for (findings, after) in [(&consistency.before, false), (&consistency.after, true)] {
@@ -545,7 +574,7 @@ fn host(environment: &Environment) -> Vec<Line> {
     lines.into_iter().filter_map(|(label, fact)| Some((label, fact?))).collect()
 }
 
-/// What the disks below the database are.
+/// The disks of the database's file system.
 fn disks(disks: &[Disk]) -> Option<String> {
     let told = |disk: &Disk| {
         let size = disk.bytes.map(bytes);

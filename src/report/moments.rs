@@ -1,4 +1,4 @@
-//! What differed in the seconds of dips and latency peaks, in words.
+//! The differences of dips and latency peaks from the median second, in words.
 
 use serde::Serialize;
 
@@ -6,31 +6,31 @@ use super::format::{plain, rate, seconds, significant};
 use crate::record::Record;
 use crate::study::explain::{Course, Difference, Moment, Why};
 
-/// Moments that a report tells: those in which most was lost. `graymark explain` tells all.
-const TOLD: usize = 12;
+/// Number of moments in a report: those with the largest losses. `graymark explain` lists all.
+const MAX_MOMENTS: usize = 12;
 
-/// Some seconds, and what differed in them.
+/// A moment and its differences.
 #[derive(Debug, Serialize)]
 pub struct Explained {
-    /// When, and what was done in them.
+    /// Its time and throughput.
     pub title: String,
-    /// Causes, what weighs most first: a name, and what was found.
+    /// Possible causes, the most important first: a name and a description.
     pub causes: Vec<[String; 2]>,
 }
 
 /// The dips and latency peaks of a record.
 pub(super) fn of(record: &Record) -> Vec<Explained> {
     let Some(course) = Course::of(record) else { return Vec::new() };
-    course.worst_moments(TOLD).iter().map(explained).collect()
+    course.worst_moments(MAX_MOMENTS).iter().map(explained).collect()
 }
 
-/// One of them.
+/// Describes a moment.
 pub(super) fn explained(moment: &Moment) -> Explained {
     let causes = moment.differences.iter().map(|difference| [words(difference.cause), told(difference)]);
     let mut causes: Vec<[String; 2]> = causes.collect();
     if causes.is_empty() {
-        let nothing = "nothing that is counted differed from the median second";
-        causes.push(["not known".to_owned(), nothing.to_owned()]);
+        let nothing = "no counter differed from the median second";
+        causes.push(["unknown".to_owned(), nothing.to_owned()]);
     }
     Explained { title: title(moment), causes }
 }
@@ -45,9 +45,9 @@ fn title(moment: &Moment) -> String {
     let p99 = moment
         .p99_ms
         .zip(moment.usual_p99_ms)
-        .map(|(is, usual)| format!("; p99 {} ms, of the median second {} ms", significant(is), significant(usual)));
+        .map(|(is, usual)| format!("; p99 {} ms, in the median second {} ms", significant(is), significant(usual)));
     format!(
-        "{why} at {:.0} s{length}: {} transactions a second, in the median second {}{}",
+        "{why} at {:.0} s{length}: {} transactions per second, in the median second {}{}",
         moment.start_s,
         rate(moment.transactions_per_second),
         rate(moment.usual_transactions_per_second),

@@ -1,10 +1,10 @@
-//! The nodes of a cluster: a line for each, with what it was, how far it was behind, and what it said afterwards.
+//! The nodes of a cluster: a line for each, with role, replication lag, and the check after the run.
 
 use super::counts::Check;
 use super::format::{bytes, plain, plural, seconds};
 use crate::result::nodes::{NodeCheck, NodeLag, NodeSummary};
 
-/// A line for each node; none where there are none.
+/// A line for each node; `None` without nodes.
 pub(super) fn check(nodes: &[NodeSummary]) -> Option<Check> {
     if nodes.is_empty() {
         return None;
@@ -31,9 +31,10 @@ fn line(node: &NodeSummary) -> String {
 }
 
 fn behind(lag: NodeLag) -> String {
-    let mut text = format!("behind by {} in the mean, {} at most", bytes(lag.bytes_mean as u64), bytes(lag.bytes_max));
+    let mut text =
+        format!("replication lag {} on average, {} at most", bytes(lag.bytes_mean as u64), bytes(lag.bytes_max));
     if let Some((mean, most)) = lag.seconds_mean.zip(lag.seconds_max) {
-        text.push_str(&format!(" ({:.1} ms in the mean, {:.1} ms at most)", 1e3 * mean, 1e3 * most));
+        text.push_str(&format!(" ({:.1} ms on average, {:.1} ms at most)", 1e3 * mean, 1e3 * most));
     }
     text
 }
@@ -42,7 +43,7 @@ fn said(check: &NodeCheck) -> String {
     match check.fault() {
         Some(fault) => format!("FAILED: {}", plain(&fault)),
         None => format!(
-            "replayed all in {}, {} held, counts as the primary does",
+            "caught up in {}, {} held, same counts as the primary",
             seconds(check.caught_up_s),
             plural(check.held.into(), "condition", "conditions")
         ),
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_what_a_node_was_and_what_is_wrong_with_it() {
+    fn a_line_has_the_role_and_the_faults_of_a_node() {
         let lag = NodeLag {
             looks: 2,
             bytes_mean: 2048.0,
@@ -80,8 +81,8 @@ mod tests {
         let told = check(&[one.clone(), two.clone()]).unwrap();
         assert_eq!((told.held, told.sentence.as_str()), (Some(false), "At the end: node 1 down, node 2 standby."));
         assert_eq!(told.details[0], "node 1: primary at the start, down at the end");
-        assert!(told.details[1].contains("(2.0 ms in the mean, 10.0 ms at most)"), "{}", told.details[1]);
-        assert!(told.details[1].ends_with("21 conditions held, counts as the primary does"), "{}", told.details[1]);
+        assert!(told.details[1].contains("(2.0 ms on average, 10.0 ms at most)"), "{}", told.details[1]);
+        assert!(told.details[1].ends_with("21 conditions held, same counts as the primary"), "{}", told.details[1]);
         assert_eq!(check(std::slice::from_ref(&two)).unwrap().held, Some(true));
         let behind = NodeCheck { behind_bytes: 9, ..NodeCheck::default() };
         let late = check(&[NodeSummary { check: Some(behind), ..two }]).unwrap();

@@ -1,19 +1,19 @@
-//! What is told of an open loop: what was offered, whether database and driver kept up.
+//! An open loop in a report: the offered load, and whether database and driver kept up.
 
 use super::format::{count, plain, plural, significant};
 use crate::result::summary::{OpenLoopSummary, Summary};
 
-/// `2,000 transactions a second`.
+/// `2,000 transactions per second`.
 pub(crate) fn rate(open_loop: &OpenLoopSummary) -> String {
     format!("{} a second", grouped(open_loop.rate))
 }
 
-/// A rate as it was asked for.
+/// A requested rate.
 fn grouped(rate: f64) -> String {
     if rate.fract() == 0.0 { count(rate as u64) } else { rate.to_string() }
 }
 
-/// The lines of a report; none of another load.
+/// The lines of a report; empty for other loads.
 pub(crate) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
     let Some(open) = &summary.open_loop else { return Vec::new() };
     let times = |of: &crate::result::summary::LatencySummary| {
@@ -26,7 +26,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
         (
             "Backlog",
             format!(
-                "at most {}; {} not taken up at the end; wait for a session {}",
+                "at most {}; {} not started at the end; wait for a session {}",
                 count(open.longest_queue),
                 count(open.unserved),
                 times(&open.queue_ms)
@@ -36,7 +36,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// That the database did not keep up, or that the driver was too late.
+/// Warnings that the database did not keep up, or that the driver was too late.
 pub(crate) fn alarms(summary: &Summary) -> Vec<String> {
     let Some(open) = &summary.open_loop else { return Vec::new() };
     let mut alarms = Vec::new();
@@ -44,21 +44,21 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<String> {
         let done = significant(summary.transactions_per_second);
         let left = plural(open.unserved, "transaction", "transactions");
         alarms.push(format!(
-            "The database did not keep up with {}: it did {done}, and {left} of {} had to wait to the end.",
+            "The database did not keep up with {}: it completed {done}, and {left} of {} were waiting at the end.",
             rate(open),
             count(open.offered)
         ));
     }
     if open.driver_limited {
         alarms.push(format!(
-            "The driver was late, 99th percentile {} ms: response times hold that, too.",
+            "The driver was late, 99th percentile {} ms, which is included in the response times.",
             significant(open.lateness_ms.p99)
         ));
     }
     alarms
 }
 
-/// What limits a run whose database keeps up.
+/// The limit of a run whose database keeps up.
 pub(crate) fn limit(summary: &Summary) -> Option<String> {
     let open = summary.open_loop.as_ref().filter(|open| open.kept_up)?;
     Some(format!("the rate: {} were offered, and the database kept up", rate(open)))

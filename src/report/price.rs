@@ -1,32 +1,28 @@
-//! What a result costs, in words.
+//! The price of a result, in words.
 
 use super::format::{Line, count, plain, plural};
 use crate::result::summary::Summary;
 
-/// The price of the system and of its metric; nothing where there was no price file.
+/// The price of the system and of its metric; empty without a price file.
 pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
     let Some(price) = &summary.price else { return Vec::new() };
     let currency = plain(&price.currency);
     let years = plural(price.years.into(), "year", "years");
     let total = format!(
-        "{} {currency} for {} with upkeep for {years}, rounded up",
+        "{} {currency} for {} with maintenance for {years}, rounded up",
         count(price.total),
         plural(price.parts.into(), "part", "parts")
     );
     let each = match price.per_metric {
         Some(each) => {
-            format!(
-                "{} {}, rounded up; not to be compared with published prices",
-                three_digits(each),
-                plain(&price.metric)
-            )
+            format!("{} {}, rounded up; not comparable with published prices", three_digits(each), plain(&price.metric))
         }
         None => "none: nothing was measured".to_owned(),
     };
     vec![("Total", total), ("Each", each)]
 }
 
-/// Three significant digits and no fewer: `0.0662`, `10.0`, `54,700`.
+/// Exactly three significant digits: `0.0662`, `10.0`, `54,700`.
 fn three_digits(figure: f64) -> String {
     let written = format!("{figure:.2e}");
     let exponent = written.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok()).unwrap_or(0);

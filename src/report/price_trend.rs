@@ -1,4 +1,4 @@
-//! A result's price among those of other years, in words and as a picture.
+//! A result's price compared with those of other years, in words and as a picture.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::study::price_trend::{PriceTrend, TrendPoint};
 /// The file of the picture in a record.
 pub const PICTURE: &str = "price-trend.svg";
 
-/// A table of all points and the result, and the sentence that sets it among them.
+/// A table of all points and the result, and a sentence that compares them.
 pub fn text(trend: &PriceTrend) -> String {
     let metric = plain(&trend.metric);
     let mut rows = vec![["year", &metric, "system", "source"].map(str::to_owned).to_vec()];
@@ -37,19 +37,17 @@ pub fn text(trend: &PriceTrend) -> String {
             trend.year.floor(),
             significant(trend.price_per_metric / expected)
         )),
-        None => lines.push("The points are of one year only: no pace can be told.".to_owned()),
+        None => lines.push("All points are of one year: no rate can be computed.".to_owned()),
     }
     if trend.of_other_metrics > 0 {
         let left = plural(trend.of_other_metrics as u64, "point", "points");
-        lines.push(format!("{left} of other metrics left out."));
+        lines.push(format!("{left} of other metrics skipped."));
     }
-    lines.push(
-        "Prices of other years are in the money of their time, and each counts what its source counts.".to_owned(),
-    );
+    lines.push("Prices are not adjusted for inflation, and include what their source includes.".to_owned());
     lines.join("\n")
 }
 
-/// Draws the picture into a record; none if there is nothing that could be drawn.
+/// Draws the picture into a record; `None` if there is nothing to draw.
 ///
 /// # Errors
 /// If it cannot be written.

@@ -1,10 +1,10 @@
-//! What the repeats of a run are told as: a line a run, and their mean.
+//! The report of repeated runs: a line for each run, and their mean.
 
 use super::format::{plain, plural, rate, significant};
 use crate::result::summary::Summary;
 use crate::study::compare::repeats::Repeats;
 
-/// Of runs and what they come to together.
+/// The runs and their statistics, as text.
 pub fn text(runs: &[Summary], repeats: &Repeats) -> String {
     let metric = plain(&repeats.metric);
     let mut lines: Vec<String> = (1..)

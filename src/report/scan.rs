@@ -1,14 +1,14 @@
-//! What a serial read came to.
+//! The report of a serial read.
 
 use super::format::{count, plain, significant};
 use super::html;
 use crate::result::scan::{Pass, Scan, Scanned};
 use crate::workload::tpcc::working_set;
 
-/// A million bytes.
+/// Bytes of a megabyte.
 const MB: f64 = 1e6;
 
-/// As text: a row a table, and what was done to the caches.
+/// As text: a row for each table, and the state of the caches.
 pub fn text(scan: &Scan) -> String {
     let known = |figure: Option<f64>| figure.map_or("-".to_owned(), significant);
     let mut rows = vec![vec!["table".to_owned(), "rows".to_owned(), "MB".to_owned()]];
@@ -37,21 +37,23 @@ pub fn text(scan: &Scan) -> String {
     text.push_str(&format!("{state}: {}.\n", plain(&scan.caches.how)));
     for pass in &scan.passes {
         let read = match pass.storage_read_bytes {
-            Some(bytes) => format!("{} MB, as the system counts for the database's processes", significant(bytes / MB)),
-            None => "not known".to_owned(),
+            Some(bytes) => {
+                format!("{} MB, by the system's counters of the database's processes", significant(bytes / MB))
+            }
+            None => "unknown".to_owned(),
         };
         text.push_str(&format!("Read from storage, {}: {read}.\n", pass.name));
     }
     if let Some(bytes) = scan.working_set_bytes {
         let values = working_set::of(working_set::values());
         text.push_str(&format!(
-            "Working set, estimated: {} MB a warehouse; its values alone {} MB.\n",
+            "Estimated working set: {} MB per warehouse; its values alone {} MB.\n",
             significant(bytes as f64 / MB),
             significant(values as f64 / MB)
         ));
     }
     if !scan.sizes_unknown.is_empty() {
-        text.push_str(&format!("Sizes of the tables are not known: {}.\n", plain(&scan.sizes_unknown)));
+        text.push_str(&format!("Sizes of the tables are unknown: {}.\n", plain(&scan.sizes_unknown)));
     }
     if scan.interrupted {
         text.push_str("Partial: the scan was interrupted.\n");
@@ -59,7 +61,7 @@ pub fn text(scan: &Scan) -> String {
     text
 }
 
-/// As a page.
+/// As an HTML page.
 pub(super) fn page(scan: &Scan) -> Result<String, minijinja::Error> {
     let title = format!(
         "Serial read of {} on {} {}",
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn the_working_set_is_that_of_a_warehouse() {
         let found = Scan { working_set_bytes: Some(66_000_000), ..scan() };
-        assert!(text(&found).contains("Working set, estimated: 66.0 MB a warehouse"), "{}", text(&found));
+        assert!(text(&found).contains("Estimated working set: 66.0 MB per warehouse"), "{}", text(&found));
     }
 
     #[test]
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_open() {
+    fn unknown_figures_are_left_out() {
         let mut scan = scan();
         scan.passes[0].tables[1].1.bytes = None;
         scan.passes[1].tables.clear();
@@ -127,6 +129,6 @@ mod tests {
         let text = text(&scan);
         let stock = text.lines().find(|line| line.starts_with("stock")).unwrap();
         assert_eq!(stock.split_whitespace().skip(2).collect::<Vec<_>>(), ["-", "2.00", "-", "-", "-"]);
-        assert!(text.contains("Not cold") && text.contains("Partial") && text.contains("warm: not known"), "{text}");
+        assert!(text.contains("Not cold") && text.contains("Partial") && text.contains("warm: unknown"), "{text}");
     }
 }

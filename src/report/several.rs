@@ -1,4 +1,4 @@
-//! A page for several records: throughput and response times laid over each other, intervals, and what differs.
+//! A page that compares several records: overlaid throughput and response times, confidence intervals, differences.
 
 use std::path::Path;
 
@@ -13,30 +13,30 @@ use crate::study::compare::{CONFIDENCE, comparable, interval};
 use crate::visible::visible;
 
 const PAGE: &str = include_str!("several.html");
-/// What stands where a record does not tell.
+/// Placeholder for unknown figures.
 const UNKNOWN: &str = "–";
 
-/// Lower end of an interval, mean, upper end.
+/// Lower end of a confidence interval, mean, upper end.
 type Interval = [f64; 3];
 
-/// What the records are called: by their users, else by their directories.
+/// The names of the records: given by the user, else the directory's.
 fn names(records: &[Record]) -> Vec<String> {
     (1..).zip(records).map(|(number, record)| format!("{number}: {}", plain(&systems::name(record)))).collect()
 }
 
-/// The type that the records have most of together.
+/// The most frequent transaction type of all records together.
 fn main_type(records: &[Record]) -> Option<String> {
     let types = &records.first()?.header.transactions;
     let completed = |name: &String| -> u64 {
         let of = |record: &Record| Some(record.summary.as_ref()?.transactions.get(name)?.completed);
-        records.iter().filter_map(of).sum()
+        records.iter().filter_map(of).fold(0, u64::saturating_add)
     };
     let most = types.iter().map(completed).max()?;
-    // Types of the same share differ by chance; the first of them is the standard's first.
+    // Types with the same share differ by chance; the first of them in the standard's order is taken.
     types.iter().find(|name| completed(name) as f64 >= 0.9 * most as f64).cloned()
 }
 
-/// Figures side by side: a row a record.
+/// Figures: a row for each record.
 fn rows(records: &[Record], names: &[String], means: &[Option<Interval>], main: Option<&str>) -> Vec<Vec<String>> {
     let row = |(record, name, mean): (&Record, &String, &Option<Interval>)| {
         let summary = record.summary.as_ref();
@@ -58,10 +58,10 @@ fn rows(records: &[Record], names: &[String], means: &[Option<Interval>], main: 
     runs.map(row).collect()
 }
 
-/// The page.
+/// The HTML page.
 ///
 /// # Errors
-/// If it cannot be made; `to` is where it is to be.
+/// If it cannot be rendered; `to` is its path.
 pub fn page(records: &[Record], to: &Path) -> Result<String, Error> {
     let names = names(records);
     let means: Vec<Option<Interval>> = records.iter().map(interval).collect();
@@ -76,7 +76,7 @@ pub fn page(records: &[Record], to: &Path) -> Result<String, Error> {
     ];
     let charts: Vec<Chart> = charts.into_iter().flatten().map(html::named).collect();
     let type_name = main.as_deref().map(super::format::transaction).unwrap_or_default();
-    let head = ["Run", "Figure", "Transactions a second (95 %)", "p50 ms", "p90 ms", "p99 ms", "Notes"];
+    let head = ["Run", "Figure", "Transactions per second (95 %)", "p50 ms", "p90 ms", "p99 ms", "Notes"];
     let differing: Vec<(String, Vec<String>)> =
         comparable::differing(&records.iter().map(comparable::facts).collect::<Vec<_>>())
             .into_iter()

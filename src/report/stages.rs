@@ -1,4 +1,4 @@
-//! The stages of a run: a table, and what has to be said of a figure that is over all of them.
+//! The stages of a run: a table, and a qualification of figures that cover all stages.
 
 use serde::Serialize;
 
@@ -7,15 +7,15 @@ use crate::measure::counters::Counter;
 use crate::record::Record;
 use crate::result::summary::{StageSummary, Summary};
 
-/// What stands where nothing was measured.
+/// Placeholder for missing figures.
 const NOTHING: &str = "–";
 
 /// Stages as tables.
 #[derive(Debug, Serialize)]
 pub struct Stages {
-    /// What clients saw, and what the machine and its devices did for it where that was counted.
+    /// Throughput and response times, and the counters of the machine and its devices, if available.
     pub tables: Vec<StageTable>,
-    /// What the reader should know of them.
+    /// A note on how to read them.
     pub note: String,
 }
 
@@ -28,7 +28,7 @@ pub struct StageTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Of a record; none if its run had no stages.
+/// The tables of a record; `None` without stages.
 pub(crate) fn of(record: &Record) -> Option<Stages> {
     let summary = record.summary.as_ref().filter(|summary| !summary.stages.is_empty())?;
     let stages = &summary.stages;
@@ -54,8 +54,7 @@ pub(crate) fn of(record: &Record) -> Option<Stages> {
         row
     };
     let of = if per_minute { "Percentiles are of New-Order's response times. " } else { "" };
-    let broken_off =
-        if stages.iter().all(|stage| stage.whole) { "" } else { " The stage with a star did not come to its end." };
+    let broken_off = if stages.iter().all(|stage| stage.whole) { "" } else { " The stage with a star is incomplete." };
     let seen =
         StageTable { head: head.into_iter().map(str::to_owned).collect(), rows: stages.iter().map(row).collect() };
     Some(Stages {
@@ -66,15 +65,15 @@ pub(crate) fn of(record: &Record) -> Option<Stages> {
     })
 }
 
-/// The name of a stage's row, with a star if it did not come to its end.
+/// The name of a stage's row, with a star if the stage is incomplete.
 fn clients_of(stage: &StageSummary) -> String {
     format!("{}{}", count(stage.clients), if stage.whole { "" } else { "*" })
 }
 
-/// A column of what machine, log and devices did: its name, and its figure if that is known.
+/// A column of counters: its name, and its figure if known.
 type Column = (&'static str, fn(&StageSummary) -> Option<f64>);
 
-/// What Gray and Levine read for each number of streams.
+/// The counters that Gray and Levine report for each number of streams.
 const WORK: [Column; 8] = [
     ("over 2 s %", |stage| stage.over_2s_percent),
     ("tx a flush", |stage| stage.counters.as_ref()?.transactions_per_log_flush),
@@ -90,7 +89,7 @@ fn each_second(stage: &StageSummary, counter: Counter) -> Option<f64> {
     stage.counters.as_ref()?.grown(counter).map(|grown| grown.per_second)
 }
 
-/// The columns that are known in any stage; none if there are none.
+/// The columns with a known figure in any stage; `None` if there are none.
 fn work(stages: &[StageSummary]) -> Option<StageTable> {
     let known: Vec<&Column> = WORK.iter().filter(|(_, of)| stages.iter().any(|stage| of(stage).is_some())).collect();
     let cell = |figure: Option<f64>| figure.map_or_else(|| NOTHING.to_owned(), significant);
@@ -103,10 +102,10 @@ fn work(stages: &[StageSummary]) -> Option<StageTable> {
     })
 }
 
-/// What a figure over stages is, to be said right beside it; nothing without stages.
+/// The qualification of a figure over all stages; empty without stages.
 pub(crate) fn meaning(summary: &Summary) -> String {
     match clients(summary) {
-        Some(clients) => format!("; over all stages, with {clients}: no rate of a steady state"),
+        Some(clients) => format!("; over all stages, with {clients}: not a steady-state rate"),
         None => String::new(),
     }
 }
@@ -118,7 +117,7 @@ pub(crate) fn line(summary: &Summary) -> Option<String> {
     Some(format!("{} of {}, {clients}", plural(summary.stages.len() as u64, "stage", "stages"), seconds(longest)))
 }
 
-/// How many clients the stages had.
+/// The numbers of clients of the stages.
 fn clients(summary: &Summary) -> Option<String> {
     let clients = || summary.stages.iter().map(|stage| stage.clients);
     let (fewest, most) = (clients().min()?, clients().max()?);

@@ -1,8 +1,9 @@
-//! Records side by side: a row a record, in the columns of the table that Orri Erling's "Virtuoso and Database
-//! Scalability" has of systems.
+//! A comparison of records, a row for each, with the columns of the table of systems in Orri Erling's "Virtuoso and
+//! Database Scalability".
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -13,36 +14,45 @@ use crate::judge::incidents::Incidents;
 use crate::measure::counters::Counter;
 use crate::measure::counters_summary::CountersSummary;
 use crate::record::Record;
-use crate::result::Environment;
 use crate::result::format::{Header, Status};
+use crate::result::procedures::Procedures;
 use crate::result::scan::{Pass, Scan};
 use crate::result::summary::Summary;
+use crate::result::{Environment, Recorded};
 use crate::study::compare::{comparable, figures, interval};
 use crate::workload::known;
 
-/// The most records that are read side by side: so many columns have room, and so many colours can be told apart.
+/// Maximum number of records whose differences are shown in columns, and in distinguishable colours.
 pub const MOST: usize = 5;
-/// What stands where a record does not tell.
+/// Placeholder for unknown values.
 const UNKNOWN: &str = "-";
+/// The unit of throughputs that the database counted.
+const COUNTED: &str = "New-Orders/min";
 
-/// A row of the table. What a record does not tell is none.
+/// A row of the table. Unknown values are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// New-Orders a minute by the database's own count over the whole run, rolled-back ones not included; of other
+    /// The headline figure of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<f64>,
+    /// The unit of the figure.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub metric: String,
+    /// New-Orders per minute by the database's own count over the whole run, without rolled-back ones; for other
     /// workloads the headline figure.
     pub throughput: Option<f64>,
-    /// What the throughput is called.
+    /// The unit of the throughput.
     pub unit: String,
-    /// What the run is called by its user, else its directory's own name.
+    /// The user's name for the run, else the name of its directory.
     pub name: String,
-    /// Median, 90th and 99th percentile of the response times of the type that is told first, in milliseconds.
+    /// Median, 90th and 99th percentile of the response times of the first type, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_ms: Option<[f64; 3]>,
-    /// Transactions a second in the measurement interval: lower end of the 95 % interval of their mean, the mean, its
-    /// upper end. None of an interval that is too short.
+    /// Transactions per second in the measurement interval: lower end of the 95 % interval of the mean, mean,
+    /// upper end. `None` if the interval is too short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transactions_per_s: Option<[f64; 3]>,
-    /// Hit rate, and what a transaction cost, by key of `compare`.
+    /// Hit rate and costs of a transaction, by key of `compare`.
     #[serde(flatten)]
     pub figures: BTreeMap<&'static str, f64>,
     /// Warehouses or branches, and clients.
@@ -55,19 +65,19 @@ pub struct Row {
     pub cpu: Option<String>,
     /// CPU time of the server's processes as percent of one CPU, over the whole run.
     pub server_cpu_percent: Option<f64>,
-    /// Reads a second of the block device below the database or, where it has none, blocks that the database read.
+    /// Reads per second of the database's block device or, if unknown, blocks that the database read.
     pub reads_per_s: Option<f64>,
-    /// Writes a second, likewise.
+    /// Writes per second, likewise.
     pub writes_per_s: Option<f64>,
-    /// Seconds that the load took, if the record's command loaded.
+    /// Duration of the load in seconds, if the record's command loaded.
     pub load_s: Option<f64>,
-    /// Millions of bytes a second of a serial read of all tables: cold, or as the caches were, and warm. Of a record of
-    /// `graymark scan`.
+    /// Megabytes per second of a serial read of all tables: cold, or in the initial state of the caches, and warm. From
+    /// a record of `graymark scan`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub serial_read_mb_per_s: Vec<(String, f64)>,
     /// Operating system, engine and version.
     pub system: String,
-    /// What else the reader must know: transactions failed, the database was away, the run was interrupted, checks
+    /// Warnings: transactions failed, the database was unavailable, the run was interrupted, checks
     /// failed.
     pub notes: Vec<String>,
     /// The record's directory.
@@ -75,7 +85,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Takes it from a record.
+    /// The row of a record.
     pub fn of(record: &Record) -> Row {
         let environment = record.environment.as_ref();
         let summary = record.summary.as_ref();
@@ -113,7 +123,7 @@ impl Row {
         row
     }
 
-    /// Takes in a serial read.
+    /// Adds a serial read.
     fn read(&mut self, scan: &Scan) {
         let (one, many) = known::of(&scan.workload).unit;
         self.load = Some(plural(scan.scale.into(), one, many));
@@ -128,7 +138,7 @@ impl Row {
         let seconds = summary.ramp_up_s + summary.interval_s;
         let per_minute = |orders: i64| (seconds > 0.0).then(|| orders as f64 * 60.0 / seconds);
         (self.throughput, self.unit) = match summary.database.new_orders {
-            Some(orders) => (per_minute(orders), "New-Orders/min".to_owned()),
+            Some(orders) => (per_minute(orders), COUNTED.to_owned()),
             None if summary.interval_s > 0.0 => (summary.new_orders_per_minute.or(summary.tps), summary.metric.clone()),
             None => (None, summary.metric.clone()),
         };
@@ -139,76 +149,120 @@ impl Row {
         let counters = summary.counters.as_ref();
         let known =
             |first: Counter, second: Counter| counters.and_then(|found| per_s(found, first).or(per_s(found, second)));
+        self.figure = (summary.interval_s > 0.0).then(|| summary.figure());
+        self.metric = summary.metric.clone();
         self.reads_per_s = known(Counter::DeviceReads, Counter::BlockReads);
         self.writes_per_s = known(Counter::DeviceWrites, Counter::BlockWrites);
         self.notes.extend(notes(summary));
     }
 
-    fn cells(&self) -> Vec<String> {
-        let known = |cell: Option<String>| cell.map_or(UNKNOWN.to_owned(), |cell| plain(&cell));
+    /// The cells of the table for readers, each with the title of its column, and whether the column is left out if no
+    /// record has it.
+    fn cells(&self) -> Vec<(&'static str, bool, Option<String>)> {
         let within = |[low, mean, high]: [f64; 3]| {
             format!("{} ({} to {})", significant(mean), significant(low.max(0.0)), significant(high))
         };
+        let filled = |text: &str| Some(plain(text)).filter(|text| !text.is_empty());
+        let figure = self.figure.map(|figure| format!("{} {}", rate(figure), plain(&self.metric)));
         let mut cells = vec![
-            known(self.throughput.map(|throughput| format!("{} {}", rate(throughput), self.unit))),
-            known(Some(self.name.clone()).filter(|name| !name.is_empty())),
-            known(self.transactions_per_s.map(within)),
-            known(self.response_ms.map(|times| times.map(significant).join(" / "))),
+            ("figure", false, figure),
+            ("run", false, filled(&self.name)),
+            ("transactions/s (95 %)", true, self.transactions_per_s.map(within)),
+            ("p50 / p90 / p99 ms", false, self.response_ms.map(|times| times.map(significant).join(" / "))),
         ];
-        cells.extend(figures::names().map(|(key, _)| known(self.figures.get(key).copied().map(significant))));
+        let figures = figures::names();
+        cells.extend(figures.map(|(key, words)| (words, true, self.figures.get(key).copied().map(significant))));
+        let counted = self.throughput.filter(|_| self.unit == COUNTED);
+        let of_server = self.server_cpu_percent.map(|percent| format!("{} %", count(percent.round() as i64)));
         cells.extend([
-            known(self.load.clone()),
-            known(self.storage.clone()),
-            known(self.memory_bytes.map(bytes)),
-            known(self.cpu.clone()),
-            known(self.server_cpu_percent.map(|percent| format!("{} %", count(percent.round() as i64)))),
-            known(self.reads_per_s.map(rate)),
-            known(self.writes_per_s.map(rate)),
-            known(self.load_s.map(seconds)),
-            known(Some(self.system.clone()).filter(|system| !system.is_empty())),
-            self.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join(", "),
+            ("New-Orders/min by the database", true, counted.map(rate)),
+            ("load", false, self.load.as_deref().and_then(filled)),
+            ("storage", false, self.storage.as_deref().and_then(filled)),
+            ("RAM", false, self.memory_bytes.map(bytes)),
+            ("CPU", false, self.cpu.as_deref().and_then(filled)),
+            ("server CPU", false, of_server),
+            ("reads/s", false, self.reads_per_s.map(rate)),
+            ("writes/s", false, self.writes_per_s.map(rate)),
+            ("load time", false, self.load_s.map(seconds)),
+            ("system", false, filled(&self.system)),
+            ("notes", true, filled(&self.notes.join(", "))),
         ]);
         cells
     }
+
+    /// The same for programs: one number or text per cell, without units and separators.
+    fn values(&self) -> Vec<(&'static str, String)> {
+        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let text = |value: &Option<String>| value.as_deref().map(plain).unwrap_or_default();
+        let [low, mean, high] = self.transactions_per_s.map_or([None; 3], |of| of.map(Some));
+        let [p50, p90, p99] = self.response_ms.map_or([None; 3], |of| of.map(Some));
+        let mut values = vec![
+            ("run", plain(&self.name)),
+            ("figure", number(self.figure)),
+            ("metric", plain(&self.metric)),
+            ("transactions_per_s", number(mean)),
+            ("transactions_per_s_low", number(low)),
+            ("transactions_per_s_high", number(high)),
+            ("p50_ms", number(p50)),
+            ("p90_ms", number(p90)),
+            ("p99_ms", number(p99)),
+        ];
+        values.extend(figures::names().map(|(key, _)| (key, number(self.figures.get(key).copied()))));
+        values.extend([
+            ("database_new_orders_per_minute", number(self.throughput.filter(|_| self.unit == COUNTED))),
+            ("load", text(&self.load)),
+            ("storage", text(&self.storage)),
+            ("memory_bytes", self.memory_bytes.map(|bytes| bytes.to_string()).unwrap_or_default()),
+            ("cpu", text(&self.cpu)),
+            ("server_cpu_percent", number(self.server_cpu_percent)),
+            ("reads_per_s", number(self.reads_per_s)),
+            ("writes_per_s", number(self.writes_per_s)),
+            ("load_s", number(self.load_s)),
+            ("system", plain(&self.system)),
+            ("notes", plain(&self.notes.join(", "))),
+            ("record", plain(&self.record)),
+        ]);
+        values
+    }
 }
 
-/// Something that records differ in.
+/// A difference between records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Differing {
-    /// What it is.
+    /// The property.
     pub what: String,
-    /// What each of the records has, in their order.
+    /// Its value in each record, in order.
     pub values: Vec<String>,
 }
 
-/// Records side by side: what differs, then a row a record.
+/// A comparison of records: their differences, then a row for each.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Systems {
-    /// What the records differ in; of results that are no runs nothing is known.
+    /// The differences; unknown for records that are not of runs.
     pub differs: Vec<Differing>,
     /// The rows.
     pub records: Vec<Row>,
 }
 
 impl Systems {
-    /// Of records, of which one at a time need be in memory.
+    /// Compares records, with one at a time in memory.
     ///
     /// # Errors
-    /// The first one of the records.
+    /// The first error of the records.
     pub fn of<R: Borrow<Record>, E>(records: impl Iterator<Item = Result<R, E>>) -> Result<Systems, E> {
         let of = |record: &Record| (Row::of(record), comparable::facts(record));
         let all = records.map(|record| record.map(|record| of(record.borrow())));
         Ok(Systems::joined(all.collect::<Result<_, E>>()?))
     }
 
-    /// Of rows, and of each record what it was.
+    /// Combines the rows and the properties of each record.
     fn joined(records: Vec<(Row, BTreeMap<String, String>)>) -> Systems {
         let (records, facts): (Vec<Row>, Vec<_>) = records.into_iter().unzip();
         let differs = comparable::differing(&facts).into_iter().map(|(what, values)| Differing { what, values });
         Systems { differs: differs.collect(), records }
     }
 
-    /// What differs, with its head: a column a record. Of more records than can be read side by side the names alone.
+    /// The differences with their header: a column for each record. With more than [`MOST`] records, only their names.
     fn differences(&self) -> Vec<Vec<String>> {
         let names = |of: &Row| plain(&of.name);
         let mut rows = vec![[vec!["differs".to_owned()], self.records.iter().map(names).collect()].concat()];
@@ -220,7 +274,7 @@ impl Systems {
         rows
     }
 
-    /// In a form: what differs as a table of its own, or in a sentence where that would be too wide.
+    /// Renders in a format: the differences as a separate table, or in a sentence if that is too wide.
     fn written(&self, table: fn(&[Vec<String>]) -> String, words: fn(&[Vec<String>]) -> String) -> String {
         let rows = table(&rows(&self.records));
         match self.differs.len() {
@@ -233,9 +287,18 @@ impl Systems {
         }
     }
 
-    /// As text.
+    /// As text: a column for each record, which fits a terminal, or a line for each if there are many.
     pub fn text(&self) -> String {
-        format!("{}\n{LEGEND}\n", self.written(table::plain_text, table::words))
+        if self.records.len() > MOST {
+            return format!("{}\n{LEGEND}\n", self.written(table::plain_text, table::words));
+        }
+        // Whose figures they are, and what is wrong with them, precedes all figures.
+        let columns = columns(&self.records);
+        let (first, others): (Vec<_>, Vec<_>) =
+            columns.into_iter().partition(|column| ["run", "notes"].contains(&column[0].as_str()));
+        let differences = self.differences().into_iter().skip(1);
+        let lines: Vec<Vec<String>> = first.into_iter().chain(differences).chain(others).collect();
+        format!("{}\n{LEGEND}\n", table::words(&lines))
     }
 
     /// As Markdown.
@@ -251,30 +314,39 @@ impl Systems {
         }
     }
 
-    /// As comma-separated values: what differs are columns after the run's name.
+    /// As comma-separated values: a line for each record, the differences after the run's name, one number per cell.
     pub fn csv(&self) -> String {
-        let mut rows = rows(&self.records);
-        for (number, row) in rows.iter_mut().enumerate() {
-            let cell = |of: &Differing| match number.checked_sub(1) {
-                None => format!("differs: {}", plain(&of.what)),
-                Some(record) => of.values.get(record).map(|value| plain(value)).unwrap_or_default(),
-            };
-            row.splice(2..2, self.differs.iter().map(cell));
-        }
-        table::csv(&rows)
+        let of = |number: usize, row: &Row| {
+            let mut values: Vec<(String, String)> =
+                row.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            let differs = self.differs.iter().map(|of| {
+                let value = of.values.get(number).map(|value| plain(value)).unwrap_or_default();
+                (format!("differs: {}", plain(&of.what)), value)
+            });
+            values.splice(1..1, differs);
+            values
+        };
+        let all: Vec<_> = self.records.iter().enumerate().map(|(number, row)| of(number, row)).collect();
+        let head = all.first().map(|row| row.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default();
+        let lines = all.into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect());
+        table::csv(&std::iter::once(head).chain(lines).collect::<Vec<Vec<String>>>())
     }
 }
 
-/// What a record is called.
+/// The name of a record.
 pub(super) fn name(record: &Record) -> String {
     if !record.header.name.is_empty() {
         return record.header.name.clone();
     }
     let path = record.directory.canonicalize().unwrap_or_else(|_| record.directory.clone());
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let Some(name) = last(&path) else { return path.display().to_string() };
+    // Repeats are numbered: a number alone does not say of what.
+    let above = path.parent().and_then(last).filter(|_| name.parse::<u32>().is_ok());
+    above.map_or(name.clone(), |above| format!("{above}/{name}"))
 }
 
-/// Percentiles of the first type that completed anything.
+/// Percentiles of the first type with completed transactions.
 fn times(record: &Record) -> Option<[f64; 3]> {
     let types = &record.summary.as_ref()?.transactions;
     let first = record.header.transactions.iter().filter_map(|name| types.get(name)).find(|of| of.completed > 0)?;
@@ -282,12 +354,12 @@ fn times(record: &Record) -> Option<[f64; 3]> {
     Some([times.p50, times.p90, times.p99])
 }
 
-/// That the command is still at work, or was killed, so that what it has measured is not all.
+/// A note that the command is still running or was killed, so that its measurements are incomplete.
 pub(super) fn unfinished(header: &Header) -> Option<String> {
     (header.status == Status::Running).then(|| "unfinished".to_owned())
 }
 
-/// What the reader of a figure must know, in a few words each.
+/// Short warnings about a figure.
 pub(super) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = alarms::marks(&Incidents::of(summary));
     if !summary.database.uncounted.is_empty() {
@@ -299,16 +371,19 @@ pub(super) fn notes(summary: &Summary) -> Vec<String> {
     if summary.interrupted {
         notes.push("interrupted".to_owned());
     }
-    if !summary.consistency.failed.is_empty() {
+    if summary.consistency.conditions().next().is_some() {
         notes.push("inconsistent".to_owned());
     }
     if summary.database.agrees == Some(false) {
         notes.push("counts differ".to_owned());
     }
+    if matches!(summary.procedures, Some(Recorded::Known(Procedures::Unread(_)))) {
+        notes.push("procedures not verified".to_owned());
+    }
     notes
 }
 
-/// The file system, and over how many files the database is spread where it says so.
+/// The file system, and the number of files that the database is striped over.
 fn storage(environment: &Environment) -> Option<String> {
     let stripes =
         environment.settings.get("stripes").and_then(|number| number.parse().ok()).filter(|number: &u64| *number > 1);
@@ -321,41 +396,44 @@ fn per_s(counters: &CountersSummary, counter: Counter) -> Option<f64> {
     counters.grown.get(counter.name()).map(|grown| grown.per_second)
 }
 
-/// The table with its head.
-fn rows(all: &[Row]) -> Vec<Vec<String>> {
-    const FIRST: [&str; 4] = ["throughput", "run", "transactions/s (95 %)", "p50 / p90 / p99 ms"];
-    const LAST: [&str; 10] =
-        ["load", "storage", "RAM", "CPU", "server CPU", "reads/s", "writes/s", "load time", "system", "notes"];
-    let figures = figures::names().map(|(_, words)| words);
-    let mut rows = vec![[&FIRST[..], &figures, &LAST].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()];
-    rows.extend(all.iter().map(Row::cells));
-    // Columns that came later, and notes, would only make the table wider where no record has them.
-    let optional = [2].into_iter().chain(FIRST.len()..FIRST.len() + figures.len()).chain([rows[0].len() - 1]);
-    for column in optional.rev() {
-        let nothing = |row: &Vec<String>| row[column].is_empty() || row[column] == UNKNOWN;
-        if rows.iter().skip(1).all(nothing) {
-            rows.iter_mut().for_each(|row| drop(row.remove(column)));
-        }
-    }
-    rows
+/// The columns of the table, each with its title. Optional ones are left out if no record has them.
+fn columns(all: &[Row]) -> Vec<Vec<String>> {
+    let cells: Vec<_> = all.iter().map(Row::cells).collect();
+    let of = |(number, (title, optional, _)): (usize, (&'static str, bool, Option<String>))| {
+        let column: Vec<_> = cells.iter().map(|row| row[number].2.clone()).collect();
+        let known = !optional || column.iter().any(Option::is_some);
+        known.then(|| {
+            let column = column.into_iter().map(|cell| cell.unwrap_or_else(|| UNKNOWN.to_owned()));
+            std::iter::once(title.to_owned()).chain(column).collect()
+        })
+    };
+    Row::default().cells().into_iter().enumerate().filter_map(of).collect()
 }
 
-/// What the columns mean.
-const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the minutes of the \
-    whole run. Transactions/s: the mean of the measurement interval with its 95 % interval. Times: of the first \
-    transaction type. Blocks read, log and CPU in bytes and µs: of a mean transaction. Server CPU in %: of one CPU. \
-    Reads and writes: of the block device below the database, or else blocks of the database. A dash: the record does \
-    not tell.";
+/// The table with its header, a row for each record.
+fn rows(all: &[Row]) -> Vec<Vec<String>> {
+    let columns = columns(all);
+    (0..=all.len()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
+}
+
+/// The meaning of the columns.
+const LEGEND: &str = "Figure: of the measurement interval, as on the page. New-Orders/min by the database: its count \
+    after the run less that before it, by the minutes of the whole run. Transactions/s: the mean of the measurement \
+    interval with its 95 % interval. Times: of the first transaction type. Blocks read, log and CPU in bytes and µs: of \
+    a mean transaction. Server CPU in %: of one CPU. Reads and writes: of the block device below the database, or else \
+    blocks of the database. A dash: not known.";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_is_a_dash() {
+    fn unknown_values_are_dashes() {
         let known = Row {
+            figure: Some(18_950.2),
+            metric: "NOPM".to_owned(),
             throughput: Some(19_001.7),
-            unit: "New-Orders/min".to_owned(),
+            unit: COUNTED.to_owned(),
             name: "before".to_owned(),
             response_ms: Some([1.0, 2.0, 3.5]),
             memory_bytes: Some(4 << 30),
@@ -368,9 +446,10 @@ mod tests {
         assert_eq!(
             all[1],
             [
-                "19,001 New-Orders/min",
+                "18,950 NOPM",
                 "before",
                 "1.00 / 2.00 / 3.50",
+                "19,001",
                 "-",
                 "-",
                 "4.0 GiB",
@@ -383,13 +462,13 @@ mod tests {
             ]
         );
         assert!(all[2].iter().all(|cell| cell == UNKNOWN), "{:?}", all[2]);
-        assert_eq!(all[0].len(), 12, "a column of notes without any is left out");
+        assert_eq!(all[0].len(), 13, "a column of notes without any is left out");
         let noted = Row { notes: vec!["interrupted".to_owned()], ..Row::default() };
         assert!(Systems::joined(vec![(noted, BTreeMap::new())]).markdown().contains("| notes |"));
     }
 
     #[test]
-    fn what_differs_is_told_first() {
+    fn differences_come_first() {
         let run = |name: &str, clients: &str, hits: Option<f64>| {
             let row = Row {
                 name: name.to_owned(),
@@ -402,21 +481,24 @@ mod tests {
         };
         let two = Systems::joined(vec![run("before", "4", Some(98.5)), run("after", "8", None)]);
         let text = two.text();
-        assert!(text.starts_with("differs  before  after\nclients  4       8\n\nthroughput "), "{text}");
+        let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines: Vec<_> = text.lines().take(3).map(cells).collect();
+        assert_eq!(lines[..2], [vec!["run", "before", "after"], vec!["clients", "4", "8"]], "{text}");
+        assert!(lines[2].starts_with(&["figure".to_owned()]), "{text}");
         assert!(text.contains("100 (90.0 to 110)") && text.contains("buffer hits, %"), "{text}");
         assert!(!text.contains(" blocks read "), "a column that no record has is left out: {text}");
         let csv = two.csv();
-        assert!(csv.starts_with("throughput,run,differs: clients,"), "{csv}");
-        assert!(csv.lines().nth(2).is_some_and(|line| line.contains(",after,8,")), "{csv}");
+        assert!(csv.starts_with("run,differs: clients,figure,metric,transactions_per_s,"), "{csv}");
+        assert!(csv.lines().nth(1).is_some_and(|line| line.starts_with("before,4,,,100,90,110,")), "{csv}");
         assert_eq!(two.latex().matches("\\begin{tabular}").count(), 2);
         let many = Systems::joined((0..6).map(|number| run("run", &number.to_string(), None)).collect()).text();
-        assert!(many.starts_with("The records differ in: clients.\n\nthroughput"), "{many}");
+        assert!(many.starts_with("The records differ in: clients.\n\nfigure"), "{many}");
         let alike = Systems::joined(vec![run("a", "4", None), run("b", "4", None)]);
-        assert!(alike.text().starts_with("throughput") && alike.latex().matches("tabular").count() == 2);
+        assert!(alike.text().starts_with("run ") && alike.latex().matches("tabular").count() == 2);
     }
 
     #[test]
-    fn stripes_are_told_with_the_file_system() {
+    fn stripes_are_listed_with_the_file_system() {
         let mut environment = Environment { file_system: Some("ext4".to_owned()), ..Environment::default() };
         assert_eq!(storage(&environment).as_deref(), Some("ext4"));
         environment.settings.insert("stripes".to_owned(), "4".to_owned());

@@ -1,15 +1,15 @@
-//! Rows of cells as a table of text or of Markdown.
+//! Renders rows of cells as text, Markdown, CSV or LaTeX.
 
-/// The widest column that is filled up with blanks: wider ones cannot be, and nobody reads them side by side.
+/// Maximum width of a padded column.
 pub(super) const WIDEST: usize = 1_000;
 
-/// Columns are as wide as their widest cell; the first is left-aligned, the others right-aligned. The first row is the
-/// head.
+/// A table as text: columns are as wide as their widest cell; the first is left-aligned, the others right-aligned. The
+/// first row is the header.
 pub(crate) fn plain_text(rows: &[Vec<String>]) -> String {
     aligned(rows, false)
 }
 
-/// The same with all columns left-aligned, for words.
+/// The same with all columns left-aligned, for text cells.
 pub(crate) fn words(rows: &[Vec<String>]) -> String {
     aligned(rows, true)
 }
@@ -33,7 +33,7 @@ fn aligned(rows: &[Vec<String>], left: bool) -> String {
     text
 }
 
-/// The first row is the head. What Markdown would take for its own is escaped.
+/// A Markdown table; the first row is the header. Special characters are escaped.
 pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
@@ -49,7 +49,7 @@ pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Comma-separated values; the first row is the head.
+/// Comma-separated values; the first row is the header.
 pub(crate) fn csv(rows: &[Vec<String>]) -> String {
     let cell = |cell: &String| match cell.contains([',', '"', '\n']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -58,7 +58,7 @@ pub(crate) fn csv(rows: &[Vec<String>]) -> String {
     rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n").collect()
 }
 
-/// A tabular of LaTeX, the first column left-aligned; the first row is the head.
+/// A LaTeX tabular, the first column left-aligned; the first row is the header.
 pub(crate) fn latex(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut text = format!("\\begin{{tabular}}{{l{}}}\n\\hline\n", "r".repeat(columns.saturating_sub(1)));

@@ -12,25 +12,25 @@ use super::table::WIDEST;
 use super::verdict::{Rule, VerdictModel};
 use crate::result::{Finding, LoadReport, RestoreReport};
 
-/// The widest line, in characters.
+/// Maximum width of a line, in characters.
 pub const WIDTH: usize = 100;
-/// How a line begins that the reader must see; its further lines are indented by as much.
+/// Prefix of a warning; its further lines are indented by the same width.
 pub(crate) const ALARM: &str = "! ";
-/// Where the text after a label begins.
+/// Column of the text after a label.
 const LABEL: usize = 15;
-/// Where the text after a cause begins.
+/// Column of the text after a cause.
 const CAUSE: usize = 17;
-/// The most that is told of the name of a transaction type.
+/// Maximum length of the name of a transaction type.
 const NAME: usize = 24;
 
-/// The report as text. `page` is where the page is told to be.
+/// The report as text. `page` is the path of the HTML report.
 pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     let mut text = Text::default();
     if let Some(headline) = &model.headline {
         let mark = if headline.mark.is_empty() { String::new() } else { format!(" ({})", headline.mark) };
         text.wrapped("", 0, &format!("{} {}{mark}", headline.figure, headline.metric));
     }
-    // Before all else, so that nobody reads a figure without them.
+    // Warnings come first.
     for warning in &model.warnings {
         text.wrapped(ALARM, ALARM.len(), warning);
     }
@@ -97,7 +97,7 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     text.lines
 }
 
-/// How the database stood planned faults; empty if nothing was planned to go wrong.
+/// The effects of planned faults; empty without planned faults.
 pub(crate) fn planned_faults(model: &ReportModel) -> String {
     let mut text = Text::default();
     if let Some(found) = &model.faults {
@@ -106,27 +106,27 @@ pub(crate) fn planned_faults(model: &ReportModel) -> String {
     text.lines
 }
 
-/// What a load came to.
+/// The result of a load.
 pub(crate) fn load(report: &LoadReport) -> String {
     let mut text = Text::default();
     text.labelled(&loading::load(report));
     text.lines
 }
 
-/// What a restore came to, with the conditions that do not hold.
+/// The result of a restore, with the conditions that failed.
 pub(crate) fn restore(report: &RestoreReport) -> String {
     let mut text = Text::default();
     text.labelled(&loading::restore(report));
     for failed in report.findings.iter().filter(|found| !found.held()) {
-        text.lines.push_str(&finding(failed));
+        text.lines.push_str(&finding(failed, WIDTH));
         text.lines.push('\n');
     }
     text.lines
 }
 
-/// A condition and how it stands, with the first rows that violate it.
-pub(crate) fn finding(finding: &Finding) -> String {
-    let mut text = Text::default();
+/// The result of a condition, with the first rows that violate it.
+pub(crate) fn finding(finding: &Finding, width: usize) -> String {
+    let mut text = Text { width, ..Text::default() };
     let state = if finding.held() {
         "held".to_owned()
     } else {
@@ -144,7 +144,7 @@ fn transactions(text: &mut Text, transactions: &[TransactionModel]) {
     if transactions.is_empty() {
         return;
     }
-    // A name that is none of ours may be long.
+    // Names in foreign records may be long.
     let row = |name: &str, cells: &[String]| {
         std::iter::once(name.chars().take(NAME).collect()).chain(cells.iter().cloned()).collect::<Vec<String>>()
     };
@@ -199,8 +199,8 @@ fn course(text: &mut Text, course: &Course) {
     text.labelled(&course.lines);
     for [start, length, black, lost, checkpoint] in &course.dips {
         let what = format!(
-            "{length} s from second {start} on, {black} s of it black, {lost} of the level lost; checkpoint: \
-             {checkpoint}"
+            "{length} s from second {start} on, {black} s of these without any transaction, {lost} of the level \
+             lost; checkpoint: {checkpoint}"
         );
         text.wrapped(&label("Dip"), LABEL, &what);
     }
@@ -212,7 +212,7 @@ fn course(text: &mut Text, course: &Course) {
 fn check(text: &mut Text, check: &Check) {
     text.wrapped(&label(check.name), LABEL, &check.sentence);
     for detail in &check.details {
-        // An indented detail belongs to the one above it.
+        // An indented detail belongs to the previous one.
         let deeper = if detail.starts_with("  ") { LABEL + 2 } else { LABEL };
         text.wrapped(&" ".repeat(deeper), deeper + 2, detail.trim_start());
     }
@@ -247,7 +247,7 @@ fn label(name: &str) -> String {
 /// Lines of a report.
 pub(super) struct Text {
     pub(super) lines: String,
-    /// The widest line, in characters.
+    /// Maximum width of a line, in characters.
     pub(super) width: usize,
 }
 
@@ -258,7 +258,7 @@ impl Default for Text {
 }
 
 impl Text {
-    /// Moments and what differed in them, one below the other.
+    /// Moments with their differences.
     pub(super) fn explained(&mut self, all: &[Explained]) {
         for (number, Explained { title, causes }) in all.iter().enumerate() {
             if number > 0 {
@@ -271,14 +271,14 @@ impl Text {
         }
     }
 
-    /// A blank line, unless there is one already.
+    /// Adds a blank line, unless there is one already.
     fn blank(&mut self) {
         if !self.lines.is_empty() && !self.lines.ends_with("\n\n") {
             self.lines.push('\n');
         }
     }
 
-    /// A part with its title, if it says anything.
+    /// Adds a section with its title, unless it is empty.
     fn section(&mut self, title: &str, write: impl FnOnce(&mut Text)) {
         let mut part = Text::default();
         write(&mut part);
@@ -354,7 +354,7 @@ impl Text {
         self.lines.push('\n');
     }
 
-    /// Columns as wide as they need be: the first one left-aligned, figures right-aligned.
+    /// Adds a table: the first column left-aligned, figures right-aligned.
     fn table(&mut self, rows: &[Vec<String>]) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
@@ -395,14 +395,14 @@ mod tests {
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH && !line.ends_with(' ')), "{lines:?}");
         assert!(lines[1].starts_with("       word"));
         assert_eq!(lines.concat().matches('x').count(), 250);
-        // A label that fills a line by itself, as a name in a damaged record may.
+        // A label that fills a line, such as a name in a damaged record.
         let mut text = Text::default();
         text.wrapped(&"L".repeat(WIDTH + 20), 7, "word");
         assert!(text.lines.trim_end().ends_with("\n       word"), "{}", text.lines);
     }
 
     #[test]
-    fn leaves_out_parts_that_say_nothing() {
+    fn empty_sections_are_left_out() {
         let mut text = Text::default();
         text.section("Empty", |_| {});
         text.section("Full", |text| text.wrapped("", 0, "yes"));

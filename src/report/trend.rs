@@ -1,4 +1,4 @@
-//! A history of records and its steps: as text, and as a page with a picture of each series.
+//! A history of records and its change points: as text, and as a page with a chart of each series.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::study::trend::{Run, Series, Step, Trend};
 use crate::visible::visible;
 
 const PAGE: &str = include_str!("trend.html");
-const HEAD: [&str; 7] = ["run", "begun", "name", "record", "from", "to", "change (95 % interval)"];
+const HEAD: [&str; 7] = ["run", "started", "name", "record", "from", "to", "change (95 % interval)"];
 
 /// As text.
 pub fn text(trend: &Trend) -> String {
@@ -37,24 +37,24 @@ pub fn text(trend: &Trend) -> String {
     }
     if trend.left_out > 0 {
         let left = plural(trend.left_out as u64, "record", "records");
-        text.wrapped("", 0, &format!("{left} left out: of no run, or of one that did not come to its end."));
+        text.wrapped("", 0, &format!("{left} skipped: not a run, or incomplete."));
     }
     text.lines
 }
 
-/// A series in a sentence.
+/// A sentence about a series.
 fn about(series: &Series) -> String {
     let (what, metric) = (plain(&series.what), plain(&series.metric));
     let runs = plural(series.runs.len() as u64, "run", "runs");
     let found = match (series.steps.len(), series.enough) {
-        (_, false) => format!("too few to find a step (from {FEWEST} on)"),
+        (_, false) => format!("too few to find a step (at least {FEWEST} are needed)"),
         (0, true) => "no step".to_owned(),
         (steps, true) => plural(steps as u64, "step", "steps"),
     };
     format!("{what}: {runs}, {metric}, {found}.")
 }
 
-/// What a run is called.
+/// The name of a run.
 fn called(run: &Run) -> String {
     let tags = run.tags.iter().map(|tag| plain(tag)).collect::<Vec<_>>().join(", ");
     match (run.name.as_str(), tags.as_str()) {
@@ -87,7 +87,7 @@ fn differs(step: &Step) -> Vec<String> {
 /// The page.
 ///
 /// # Errors
-/// If it cannot be made; `to` is where it is to be.
+/// If it cannot be rendered; `to` is its path.
 pub fn page(trend: &Trend, to: &Path) -> Result<String, Error> {
     #[derive(serde::Serialize)]
     struct Part {

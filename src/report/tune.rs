@@ -1,4 +1,4 @@
-//! What a search for better settings came to: as text, as a page, and the winner's settings as a file to paste.
+//! The report of a search for better settings: text, HTML, and the winner's settings as a configuration file.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub fn text(tuned: &Tuned) -> String {
     }
     if !tuned.settings.is_empty() {
         let file = tuned.file.as_deref().map(plain).unwrap_or_default();
-        text.lines.push_str(&format!("\nSettings ({file} in the record, to paste):\n"));
+        text.lines.push_str(&format!("\nSettings (in the record as {file}):\n"));
         for (name, value) in &tuned.settings {
             text.wrapped("  ", 4, &format!("{} = {}", plain(name), plain(value)));
         }
@@ -35,12 +35,12 @@ pub fn text(tuned: &Tuned) -> String {
     }
     let raced: Vec<&Candidate> = tuned.candidates.iter().filter(|one| one.runs > 0).collect();
     if !raced.is_empty() {
-        text.lines.push_str("\nThe race, each against the start:\n");
+        text.lines.push_str("\nThe race, relative to the start:\n");
         text.lines.push_str(&table::words(&rows(&raced)));
         text.wrapped(
             "",
             0,
-            "What came far in the race did so by luck, too: only the fresh runs measure a winner. What was dropped was \
+            "Gains in the race are partly luck: only the fresh runs measure a winner. What was dropped was \
              not worth changing here.",
         );
     }
@@ -62,13 +62,13 @@ pub fn text(tuned: &Tuned) -> String {
         text.wrapped(
             "",
             0,
-            &format!("{} not asked for.", plural(others.len() as u64, "candidate was", "candidates were")),
+            &format!("{} not requested.", plural(others.len() as u64, "candidate was", "candidates were")),
         );
     }
     text.lines
 }
 
-/// The start, and how it was measured.
+/// The throughput of the start, and how it was measured.
 fn about(tuned: &Tuned) -> String {
     let (one, many) = known::of(&tuned.workload).unit;
     let mut parts = vec![plain(&tuned.workload)];
@@ -76,11 +76,11 @@ fn about(tuned: &Tuned) -> String {
     parts.push(plural(tuned.scale.into(), one, many));
     parts.extend(tuned.clients.map(|clients| plural(clients.into(), "client", "clients")));
     let start = match tuned.start_per_second {
-        Some(start) => format!("The start does {} transactions a second", rate(start)),
-        None => "No run of the start came to its end".to_owned(),
+        Some(start) => format!("The start completes {} transactions per second", rate(start)),
+        None => "No run of the start finished".to_owned(),
     };
     let loss = if tuned.allow_loss { " Settings that may lose commits were allowed." } else { "" };
-    format!("{start} ({}; runs of {} s, {:.0} min in all).{loss}", parts.join(", "), tuned.interval_s, tuned.minutes)
+    format!("{start} ({}; runs of {} s, {:.0} min in total).{loss}", parts.join(", "), tuned.interval_s, tuned.minutes)
 }
 
 fn winners(tuned: &Tuned) -> impl Iterator<Item = &Candidate> {
@@ -88,12 +88,12 @@ fn winners(tuned: &Tuned) -> impl Iterator<Item = &Candidate> {
     tuned.candidates.iter().filter(move |one| names.contains(&one.name))
 }
 
-/// Why a setting helps, and what it asks for.
+/// Why a setting helps, and its risks.
 fn notes(one: &Candidate) -> Vec<String> {
     let name = plain(&one.name);
-    let restart = if one.restart { "; takes a restart" } else { "" };
+    let restart = if one.restart { "; needs a restart" } else { "" };
     let mut notes = vec![format!("{name}: {} ({}){restart}", plain(&one.reason), plain(&one.source))];
-    notes.extend((!one.risk.is_empty()).then(|| format!("{name}, mind: {}", plain(&one.risk))));
+    notes.extend((!one.risk.is_empty()).then(|| format!("{name}, caution: {}", plain(&one.risk))));
     notes.extend(one.loses.as_ref().map(|loses| format!("{name}, LOSES COMMITTED DATA: {}", plain(loses))));
     notes
 }
@@ -104,7 +104,7 @@ fn list(settings: &BTreeMap<String, String>) -> String {
 }
 
 fn rows(raced: &[&Candidate]) -> Vec<Vec<String>> {
-    let mut rows = vec![["candidate", "gain", "95 % interval", "runs", "came to"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["candidate", "gain", "95 % interval", "runs", "result"].map(str::to_owned).to_vec()];
     rows.extend(raced.iter().map(|one| {
         let interval = one.gain.as_ref().and_then(interval).unwrap_or_else(|| "-".to_owned());
         let gain = one.gain.map_or("-".to_owned(), |gain| format!("{:+.1} %", gain.percent));
@@ -122,7 +122,7 @@ fn interval(gain: &Gain) -> Option<String> {
     Some(format!("{:+.1} to {:+.1} %", gain.low_percent?, gain.high_percent?))
 }
 
-/// In a few words, for lists.
+/// A summary for lists.
 pub(super) fn brief(tuned: &Tuned) -> String {
     let gain = tuned.confirmation.as_ref().and_then(|fresh| fresh.gain);
     match (tuned.decision.known(), gain) {
@@ -132,7 +132,7 @@ pub(super) fn brief(tuned: &Tuned) -> String {
     }
 }
 
-/// As a page.
+/// As an HTML page.
 pub(super) fn page(tuned: &Tuned) -> Result<String, minijinja::Error> {
     let engine =
         tuned.engine.as_ref().map_or(tuned.scheme.clone(), |engine| format!("{} {}", engine.name, engine.version));
@@ -140,13 +140,13 @@ pub(super) fn page(tuned: &Tuned) -> Result<String, minijinja::Error> {
     html::page(include_str!("scan.html"), minijinja::context! { title, report => text(tuned) })
 }
 
-/// The winner's settings as the server's file has them; none without a winner.
+/// The winner's settings in the format of the server's configuration file; `None` without a winner.
 pub fn settings_file(tuned: &Tuned) -> Option<String> {
     if tuned.settings.is_empty() {
         return None;
     }
     let mut lines = vec![format!("# {}", plain(&tuned.sentence)), format!("# {}", about(tuned))];
-    lines.push("# Measured for this load on one machine: try it on your own before you rely on it.".to_owned());
+    lines.push("# Measured for this load on one machine: test it on your own system before you use it.".to_owned());
     lines.extend(winners(tuned).flat_map(notes).map(|note| format!("# {note}")));
     let of = |written: fn(&str, &str) -> String| -> Vec<String> {
         tuned.settings.iter().map(|(name, value)| written(&plain(name), &plain(value))).collect()
@@ -167,12 +167,12 @@ pub fn settings_file(tuned: &Tuned) -> Option<String> {
     Some(text)
 }
 
-/// Quoted, as PostgreSQL takes any value.
+/// Quoted, which PostgreSQL accepts for any value.
 fn of_postgres(name: &str, value: &str) -> String {
     format!("{name} = '{}'", value.replace('\'', "''"))
 }
 
-/// What the parameter of Graymark's URL is in SQLite.
+/// The SQLite pragma of a parameter of Graymark's URL.
 fn of_sqlite(name: &str, value: &str) -> String {
     match (name, value.parse::<u64>()) {
         ("cache", Ok(mib)) => format!("PRAGMA cache_size = -{};", mib.saturating_mul(1024)),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_as_each_server_reads_it() {
+    fn the_file_has_the_format_of_each_server() {
         for (scheme, setting, line) in [
             ("postgres", ("a", "it's"), "a = 'it''s'"),
             ("mysql", ("a", "1M"), "[mysqld]\na = 1M"),
@@ -247,7 +247,7 @@ mod tests {
             let file = settings_file(&tuned(scheme, &[setting])).unwrap();
             assert!(file.ends_with(&format!("{line}\n")), "{file}");
             assert!(
-                file.contains("more: it helps (a page); takes a restart") && file.contains("mind: memory"),
+                file.contains("more: it helps (a page); needs a restart") && file.contains("caution: memory"),
                 "{file}"
             );
             assert!(scheme != "sqlite" || !file.contains('#'), "{file}");
@@ -256,17 +256,17 @@ mod tests {
     }
 
     #[test]
-    fn all_candidates_are_told_with_what_came_of_them() {
+    fn all_candidates_are_listed_with_their_results() {
         let text = text(&tuned("postgres", &[("a", "1")]));
         let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for told in [
             "Winner: more",
-            "The start does 100 transactions a second (tpcc, 2 warehouses, 4 clients; runs of 16 s, 20 min in all)",
-            "Settings (tuned.conf in the record, to paste): a = 1 more:",
+            "The start completes 100 transactions per second (tpcc, 2 warehouses, 4 clients; runs of 16 s, 20 min in",
+            "Settings (in the record as tuned.conf): a = 1 more:",
             "+8.0 to +16.0 %",
             "others were faster in rung 1",
             "Not tried: lossy (a=1): it loses commits",
-            "1 candidate was not asked for.",
+            "1 candidate was not requested.",
             "! Others on the machine disturbed 3 of 49 runs",
         ] {
             assert!(folded.contains(told), "{told}: {text}");

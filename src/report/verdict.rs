@@ -1,36 +1,36 @@
-//! What is told of the verdict: its rules, in a sentence, in groups and one by one.
+//! The verdict in a report: a sentence, groups of rules, and each rule.
 
 use serde::Serialize;
 
 use super::format::{plain, plural};
-use crate::judge::UNPACED;
+use crate::judge;
 use crate::result::summary::{Clause, State, Verdict};
 
-/// How a run stands to the standard.
+/// The verdict of a run.
 #[derive(Debug, Serialize)]
 pub struct VerdictModel {
     /// Whether it is valid.
     pub valid: bool,
-    /// In a sentence.
+    /// The verdict in a sentence.
     pub sentence: String,
-    /// In a few words, beside the faults.
+    /// The verdict in a few words.
     pub short: String,
     /// Rules that are broken because something went wrong.
     pub faults: Vec<Rule>,
-    /// Rules that are not met or shown although nothing went wrong, by the reason, most rules first.
+    /// Rules that are not met or shown although nothing went wrong, grouped by reason, the largest group first.
     pub groups: Vec<Group>,
-    /// Rules that were not tested for another reason, or whose state only a later version knows.
+    /// Rules that were not tested for another reason, or whose state is unknown to this version.
     pub untested: Vec<Rule>,
     /// Rules that held.
     pub held: Vec<Rule>,
-    /// Rules of Graymark's own, which make no run invalid.
+    /// Graymark's own rules, which do not make a run invalid.
     pub own: Vec<Rule>,
 }
 
-/// Rules that one reason keeps from being met or shown.
+/// Rules that are not met or shown for the same reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
-    /// `No think time was asked for: 13 rules of clause 5 do not apply to a NOPM`.
+    /// `No think time was requested: 13 rules of clause 5 do not apply to a NOPM`.
     pub sentence: String,
     /// The rules.
     pub rules: Vec<Rule>,
@@ -41,20 +41,21 @@ pub struct Group {
 pub struct Rule {
     /// `5.2.5.3`
     pub id: String,
-    /// In a few words.
+    /// The rule in a few words.
     pub rule: String,
-    /// What was measured.
+    /// The measured value.
     pub value: String,
-    /// What is allowed.
+    /// The allowed value.
     pub limit: String,
-    /// `broken`, `not tested`, `held`, or what only a later version knows.
+    /// `broken`, `not met` because of the options of the run, `not tested`, `held`, or the name of a state of a later
+    /// version.
     pub state: String,
-    /// What else the reader should know.
+    /// Further information.
     pub note: String,
 }
 
 impl VerdictModel {
-    /// All rules, those first that nothing is said of but that they are broken or not tested.
+    /// All rules in groups: broken and untested rules without a reason first.
     pub(super) fn parts(&self) -> Vec<Group> {
         let group = |sentence: String, rules: &[&[Rule]]| Group { sentence, rules: rules.concat() };
         let held = plural(self.held.len() as u64, "rule held", "rules held");
@@ -65,7 +66,7 @@ impl VerdictModel {
     }
 }
 
-/// The rules in their groups; none if there are none. `metric` is what the figure of the run is called.
+/// Groups the rules; `None` if there are none. `metric` is the unit of the run's figure.
 pub(super) fn of(verdict: &Verdict, metric: &str) -> Option<VerdictModel> {
     let Verdict { clauses, valid, own } = verdict;
     let valid = *valid;
@@ -86,18 +87,24 @@ pub(super) fn of(verdict: &Verdict, metric: &str) -> Option<VerdictModel> {
     let sentence = if valid {
         format!("Valid: {} of the standard held.", plural(held.len() as u64, "rule", "rules"))
     } else {
-        let broken = match faults.len() {
-            0 => "none broken by a fault".to_owned(),
-            some => format!("{} broken", plural(some as u64, "rule", "rules")),
+        let unmet = plural(reasons as u64, "rule is", "rules are");
+        let unmet = match (faults.len(), reasons) {
+            (0, 0) => String::new(),
+            (0, _) => format!(" {unmet} not met because of the options of the run,"),
+            (some, 0) => format!(" {} broken,", plural(some as u64, "rule is", "rules are")),
+            (some, _) => format!(
+                " {} broken, {reasons} not met because of the options of the run,",
+                plural(some as u64, "rule is", "rules are")
+            ),
         };
-        let unmet = if reasons > 0 { format!(", {reasons} not met or shown as it was run") } else { String::new() };
         let others = clauses.iter().filter(|clause| clause.state.known().is_none()).count();
+        let none = if faults.is_empty() { "; no rule is broken by an error" } else { "" };
         let later = match others {
             0 => String::new(),
-            others => format!(", {others} that only a later version of Graymark can tell"),
+            others => format!(", {others} with a state of a later version of Graymark"),
         };
         format!(
-            "Not valid by the standard: {broken}{unmet}, {} not tested, {} held{later}.",
+            "Not valid by the standard:{unmet} {} not tested, {} held{later}{none}.",
             untested.len() - others,
             held.len()
         )
@@ -105,9 +112,13 @@ pub(super) fn of(verdict: &Verdict, metric: &str) -> Option<VerdictModel> {
     let short = match (valid, faults.len(), groups.first()) {
         (true, ..) => format!("valid: all {kept}"),
         (false, 0, Some((reason, group))) => {
-            let apply =
-                if *reason == UNPACED { format!(" do not apply to a {}", plain(metric)) } else { String::new() };
-            format!("{}: {} rules{apply}; {} held", plain(reason), group.rules.len(), held.len())
+            let rules = plural(group.rules.len() as u64, "rule", "rules");
+            let does = if group.rules.len() == 1 { "does" } else { "do" };
+            let apply = match judge::is_unpaced(reason) {
+                true => format!(" {does} not apply to a {}", plain(metric)),
+                false => String::new(),
+            };
+            format!("{}: {rules}{apply}; {} held", plain(reason), held.len())
         }
         (false, 0, None) => format!("{} not tested; {kept}", plural(untested.len() as u64, "rule", "rules")),
         (false, broken, _) => format!("{} broken; {kept}", plural(broken as u64, "rule", "rules")),
@@ -117,7 +128,7 @@ pub(super) fn of(verdict: &Verdict, metric: &str) -> Option<VerdictModel> {
     Some(VerdictModel { valid, sentence, short, faults, groups, untested, held, own })
 }
 
-/// Rules by the reason that is told of them, in a sentence.
+/// Rules by their reason, with a sentence for each.
 fn groups<'a>(clauses: &'a [Clause], metric: &str) -> Vec<(&'a str, Group)> {
     let mut reasons: Vec<(&str, Vec<&Clause>)> = Vec::new();
     for clause in clauses.iter().filter(|clause| clause.state != State::Held && !clause.because.is_empty()) {
@@ -126,13 +137,15 @@ fn groups<'a>(clauses: &'a [Clause], metric: &str) -> Vec<(&'a str, Group)> {
             None => reasons.push((&clause.because, vec![clause])),
         }
     }
-    // The order of the rules decides among reasons of as many rules.
+    // Among reasons with equally many rules, the order of the rules decides.
     reasons.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
     let told = reasons.into_iter().map(|(reason, of)| {
         let rules = plural(of.len() as u64, "rule", "rules");
         let one = of.len() == 1;
         let outcome = match reason {
-            UNPACED => format!("{} not apply to a {}", if one { "does" } else { "do" }, plain(metric)),
+            _ if judge::is_unpaced(reason) => {
+                format!("{} not apply to a {}", if one { "does" } else { "do" }, plain(metric))
+            }
             _ if of.iter().all(|clause| clause.state == State::NotTested) => {
                 format!("{} not tested", if one { "is" } else { "are" })
             }
@@ -144,7 +157,7 @@ fn groups<'a>(clauses: &'a [Clause], metric: &str) -> Vec<(&'a str, Group)> {
     told.collect()
 }
 
-/// ` of clauses 2 and 5`; of rules with names instead of clauses, the names.
+/// ` of clauses 2 and 5`; for rules with names instead of clause numbers, the names.
 fn of_clauses(rules: &[&Clause]) -> String {
     let mut parts: Vec<&str> = rules.iter().filter_map(|clause| clause.id.split('.').next()).collect();
     parts.dedup();
@@ -171,7 +184,10 @@ fn rule(clause: &Clause) -> Rule {
         rule: plain(&clause.rule),
         value: plain(&clause.value),
         limit: plain(&clause.limit),
-        state: plain(&clause.state.name()),
+        state: match clause.state == State::Broken && !clause.because.is_empty() {
+            true => "not met".to_owned(),
+            false => plain(&clause.state.name()),
+        },
         note: plain(&clause.note),
     }
 }
@@ -179,6 +195,7 @@ fn rule(clause: &Clause) -> Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::UNPACED;
 
     fn clause(id: &str, state: State, because: &str) -> Clause {
         Clause {
@@ -193,12 +210,12 @@ mod tests {
     }
 
     #[test]
-    fn faults_stand_apart_and_reasons_are_told_once() {
+    fn faults_are_separate_and_each_reason_is_listed_once() {
         let clauses = [
             clause("5.2.5.2", State::Broken, UNPACED),
             clause("4.1.3", State::NotTested, UNPACED),
             clause("5.2.5.3", State::Broken, ""),
-            clause("5.5.2.1", State::Broken, "a shorter interval was asked for"),
+            clause("5.5.2.1", State::Broken, "a shorter interval was requested"),
             clause("3.5", State::NotTested, ""),
             clause("5.2.3", State::Held, ""),
         ];
@@ -210,21 +227,29 @@ mod tests {
         assert_eq!(
             all.groups.iter().map(|group| group.sentence.as_str()).collect::<Vec<_>>(),
             [
-                "No think time was asked for: 2 rules of clauses 4 and 5 do not apply to a NOPM",
-                "A shorter interval was asked for: 1 rule of clause 5 is not met"
+                "No think time was requested: 2 rules of clauses 4 and 5 do not apply to a NOPM",
+                "A shorter interval was requested: 1 rule of clause 5 is not met"
             ]
         );
         assert_eq!((all.untested.len(), all.held.len()), (1, 1));
         assert_eq!(
             all.sentence,
-            "Not valid by the standard: 1 rule broken, 3 not met or shown as it was run, 1 not tested, 1 held."
+            "Not valid by the standard: 1 rule is broken, 3 not met because of the options of the run, 1 not tested, 1 \
+             held."
         );
         let well = of(&clauses[..2]);
-        assert!(well.faults.is_empty() && well.sentence.contains("none broken by a fault"), "{well:?}");
-        assert_eq!(well.short, "no think time was asked for: 2 rules do not apply to a NOPM; 0 held");
+        assert!(
+            well.faults.is_empty() && well.sentence.ends_with("0 held; no rule is broken by an error."),
+            "{well:?}"
+        );
+        assert_eq!(well.short, "no think time was requested: 2 rules do not apply to a NOPM; 0 held");
+        let before = of(&[clause("5.2.5.2", State::Broken, "no think time was asked for")]);
+        assert_eq!(before.short, "no think time was asked for: 1 rule does not apply to a NOPM; 0 held");
         // Records of earlier versions give no reasons.
         let old = of(&[clause("5.2.5.2", State::Broken, "")]);
-        assert!(old.groups.is_empty() && old.sentence.starts_with("Not valid by the standard: 1 rule broken, 0 not"));
+        assert!(
+            old.groups.is_empty() && old.sentence.starts_with("Not valid by the standard: 1 rule is broken, 0 not")
+        );
         let named = of(&[clause("log", State::Broken, "it was so put")]);
         assert_eq!(named.groups[0].sentence, "It was so put: 1 rule (log) is not met");
     }

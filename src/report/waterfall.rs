@@ -1,4 +1,4 @@
-//! Where the time of the mean transaction goes, as a table and as one picture.
+//! The breakdown of the mean response time, as a table and as a picture.
 
 use serde::Serialize;
 
@@ -6,31 +6,31 @@ use super::format::{significant, transaction};
 use crate::measure::waterfall::{Part, Parts, Waterfall};
 use crate::record::Record;
 
-/// The longest bar of the text, in characters.
+/// Maximum length of a bar in text, in characters.
 const BAR: f64 = 24.0;
-/// Types that have a column: as many as fit into the text.
+/// Maximum number of columns of transaction types.
 const COLUMNS: usize = 6;
 
-/// Where the time goes.
+/// The breakdown of response times.
 #[derive(Debug, Serialize)]
 pub struct WaterfallModel {
-    /// What limits the mean transaction, in a sentence.
+    /// The largest part, in a sentence.
     pub sentence: String,
     /// Names of the columns.
     pub head: Vec<String>,
-    /// A row a part that has any time: its name, and microseconds of each type.
+    /// A row for each part with any time: its name, and microseconds of each type.
     pub rows: Vec<Vec<String>>,
-    /// Of all types together: the name of a part, microseconds, their standard error, the share, and a bar.
+    /// For all types together: the name of a part, microseconds, their standard error, the share, and a bar.
     pub bars: Vec<[String; 5]>,
     /// How it was measured.
     pub notes: Vec<String>,
     /// The picture as SVG.
     pub picture: String,
-    /// The same for a phone.
+    /// The same for narrow screens.
     pub narrow: String,
 }
 
-/// Of a record whose run looked at its sessions.
+/// The breakdown of a record whose run sampled its sessions.
 pub(super) fn of(record: &Record) -> Option<WaterfallModel> {
     let waterfall = record.summary.as_ref()?.waterfall.as_ref()?;
     if waterfall.all.response_us <= 0.0 {
@@ -75,7 +75,7 @@ fn model(waterfall: &Waterfall, transactions: &[String]) -> WaterfallModel {
     }
 }
 
-/// What the mean transaction spends most of its time on.
+/// The parts on which the mean transaction spends most of its time.
 pub(crate) fn sentence(waterfall: &Waterfall) -> String {
     let all = &waterfall.all;
     let told: Vec<String> = waterfall
@@ -90,21 +90,21 @@ pub(crate) fn sentence(waterfall: &Waterfall) -> String {
 
 fn notes(waterfall: &Waterfall) -> Vec<String> {
     let looks = format!(
-        "{} looks at all sessions, {} a second; ± is one standard error of what is known by looking",
+        "{} samples of all sessions, {} per second; ± is one standard error of the sampled parts",
         super::format::count(waterfall.looks),
         significant(waterfall.looks_per_second)
     );
     std::iter::once(looks).chain(waterfall.sources.iter().map(|source| super::format::plain(source))).collect()
 }
 
-/// Colours of the parts, in the order of [`Part::ALL`]: those of client, server, log, locks, pages, and of what is
-/// left.
+/// Colours of the parts, in the order of [`Part::ALL`]: client, server, log, locks, pages, and the
+/// remainder.
 const COLOURS: [&str; 12] = [
     "#999999", "#56B4E9", "#A6D8F5", "#CFE3EE", "#0072B2", "#5B8DB8", "#009E73", "#D55E00", "#E69F00", "#CC79A7",
     "#B8A26B", "#777777",
 ];
 
-/// Bars of all types and of each, parts beside one another, `width` wide where a letter is 14 high.
+/// Stacked bars for all types and for each, `width` wide with a font size of 14.
 fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)], width: f64) -> String {
     const LEFT: f64 = 120.0;
     const ROOM: f64 = 90.0;

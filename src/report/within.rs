@@ -1,12 +1,12 @@
-//! What the statements within the stored procedures cost, as a table.
+//! The costs of statements within stored procedures, as a table.
 
 use super::format::{plain, significant};
 use crate::result::within::StatementWithin;
 
-/// The longest name of a statement, in characters.
+/// Maximum length of the name of a statement, in characters.
 const NAME: usize = 52;
 
-/// A head, and a row for each statement; nothing without any.
+/// A header, and a row for each statement; empty without statements.
 pub(super) fn rows(all: &[StatementWithin]) -> Vec<Vec<String>> {
     if all.is_empty() {
         return Vec::new();

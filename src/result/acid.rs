@@ -1,11 +1,13 @@
-//! What tests of a database's ACID properties come to.
+//! The results of ACID tests.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{Clause, Consistency, Durability, State};
 use super::{Identity, Manifest, Recorded, Via};
 
-/// What `graymark acid` found, as `acid.json` in its record and as `--json` on standard output.
+/// The result of `graymark acid`: `acid.json` in its record, and `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Acid {
@@ -13,40 +15,47 @@ pub struct Acid {
     pub workload: String,
     /// The database.
     pub engine: Identity,
-    /// How sessions spoke that were not held open; those that were spoke statements.
+    /// The method of sessions that were not held open; sessions that were held open used statements.
     pub via: Recorded<Via>,
-    /// The isolation level that was asked for.
+    /// The requested isolation level.
     pub isolation: String,
-    /// Warehouses, branches.
+    /// Number of warehouses or branches.
     pub scale: u32,
-    /// The seed from which it was drawn who takes part.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// How the population was made.
+    /// The parameters of the population.
     pub population: Manifest,
-    /// When the tests began, RFC 3339, UTC.
+    /// Start of the tests, RFC 3339, UTC.
     pub started: String,
-    /// Whether they were ended before their time.
+    /// Whether the tests were stopped early.
     pub interrupted: bool,
     /// Whether a commit waits for the disk, by the settings of the sessions.
     pub durability: Durability,
-    /// The tests, at each isolation level that was tested.
+    /// The tests at each tested isolation level.
     pub levels: Vec<Level>,
-    /// The phenomena of the literature, at each isolation level at which they were looked for.
+    /// The phenomena of the literature at each isolation level that was tested for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phenomena: Vec<Phenomena>,
-    /// Crashes of the server, where it was crashed.
+    /// Crashes of the server, if tested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crashes: Vec<Crash>,
     /// The consistency conditions before and after the tests.
     pub consistency: Consistency,
-    /// Clauses 3.3 and 3.5, which no isolation level bears on.
+    /// Clauses 3.3 and 3.5, which do not depend on the isolation level.
     pub clauses: Vec<Clause>,
-    /// Statements of the workload that others took the place of: then the tests say nothing of a run.
+    /// Statements of the workload that were replaced: if there are any, the tests do not apply to a run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
+    /// Faults that were planted to verify the audit: `lying disk`, `restore without the last log`. If there are any,
+    /// the tests do not apply to a run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<String>,
+    /// Settings that change isolation at the same level; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation_settings: Option<BTreeMap<String, String>>,
     /// What the tests left in the database, in words; empty if nothing.
     pub left: String,
-    /// Where the record is.
+    /// The directory of the record.
     pub record: String,
 }
 
@@ -56,37 +65,37 @@ pub struct Acid {
 pub struct Level {
     /// In the standard's words, such as `read committed`.
     pub isolation: String,
-    /// The tests, in their order.
+    /// The tests, in order.
     pub tests: Vec<TestResult>,
     /// Clauses 3.2 and 3.4 at this level.
     pub clauses: Vec<Clause>,
 }
 
-/// What a test came to.
+/// The result of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TestResult {
-    /// The clause that it belongs to: `3.2`, `3.4`.
+    /// The clause that the test is part of: `3.2`, `3.4`.
     pub clause: String,
     /// Its own clause, such as `3.4.2.1`.
     pub id: String,
-    /// What it shows.
+    /// What the test shows.
     pub title: String,
-    /// `home` or `remote`; empty where there is one form only.
+    /// `home` or `remote`; empty if there is only one form.
     pub form: String,
-    /// Whether it was passed.
+    /// Whether the test passed.
     pub state: Recorded<State>,
-    /// By what the database passed it; none where that is no question, or it was not passed.
+    /// The mechanism by which the database passed; `None` if there is no choice, or if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Recorded<Means>>,
-    /// The case of the standard, where it names cases: `A` to `D`.
+    /// The case of the standard, if it distinguishes cases: `A` to `D`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
-    /// What should have been seen and was not, each with the values that were.
+    /// Deviations from the expected values, each with the actual values.
     pub found: Vec<String>,
-    /// What else the reader should know.
+    /// Further information.
     pub note: String,
-    /// The steps, and what came of each.
+    /// The steps and their results.
     pub transcript: Vec<String>,
 }
 
@@ -96,15 +105,15 @@ pub struct TestResult {
 pub struct Phenomena {
     /// In the standard's words, such as `read committed`.
     pub isolation: String,
-    /// Them, in the order of their scripts.
+    /// The phenomena, in the order of their scripts.
     pub phenomena: Vec<Phenomenon>,
 }
 
-/// What came of a phenomenon that was looked for.
+/// The result for a phenomenon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Phenomenon {
-    /// As the papers have it: `G0`, `G1a`, `P4`, `G-single`. Several scripts may show the same.
+    /// As in the papers: `G0`, `G1a`, `P4`, `G-single`. Several scripts may show the same.
     pub id: String,
     /// Its name: `dirty write`, `write skew`.
     pub name: String,
@@ -112,81 +121,81 @@ pub struct Phenomenon {
     pub title: String,
     /// Whether the definition of the level (Adya, 1999) forbids it.
     pub forbidden: bool,
-    /// Whether it came about.
+    /// Whether it occurred.
     pub outcome: Recorded<Outcome>,
-    /// By what the database prevented it; none if it did not.
+    /// The mechanism by which the database prevented it; `None` if it occurred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Recorded<Means>>,
-    /// What was seen of it; or why nothing is known.
+    /// The observed values, or why the outcome is unknown.
     pub found: Vec<String>,
-    /// The steps, and what came of each.
+    /// The steps and their results.
     pub transcript: Vec<String>,
 }
 
-/// Whether a phenomenon came about.
+/// Whether a phenomenon occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Outcome {
-    /// It was not seen, and could have been.
+    /// It did not occur, although it could have.
     #[serde(rename = "prevented")]
     Prevented,
-    /// It was seen.
+    /// It occurred.
     #[serde(rename = "allowed")]
     Allowed,
-    /// The steps could not be worked.
+    /// The steps could not be executed.
     #[serde(rename = "not tested")]
     NotTested,
 }
 
-/// What a crash of the server came to: under load it was killed with SIGKILL, its power cut, or a medium taken from it;
-/// it recovered, and was audited.
+/// The result of a crash under load: the server was killed with SIGKILL, lost power, or lost a medium; it recovered,
+/// and its contents were checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Crash {
     /// Seconds of load before the crash.
     pub after_s: f64,
-    /// Commits that clients were told of, over the whole load.
+    /// Acknowledged commits, over the whole load.
     pub committed: u64,
-    /// Rollbacks that clients were told of.
+    /// Acknowledged rollbacks.
     pub rolled_back: u64,
-    /// Commits that are not there; all of them if the database cannot be used any more.
+    /// Acknowledged commits that are missing; all of them if the database is unusable.
     pub lost: u64,
-    /// Rolled-back transactions that are there.
+    /// Rolled-back transactions that are in the database.
     pub risen: u64,
-    /// How many more the database counts than clients were told of; 0 if it cannot be used any more.
+    /// How many more commits the database has than were acknowledged; 0 if it is unusable.
     pub excess: i64,
-    /// Transactions that could have been committed without their clients being told.
+    /// Transactions that may have been committed without acknowledgement.
     pub in_flight: u64,
-    /// Conditions that failed.
+    /// Ids of failed conditions.
     pub failed: Vec<String>,
-    /// The first failure of a transaction that no lost connection explains; empty if there was none.
+    /// The first failure of a transaction that is not due to a lost connection; empty if there was none.
     pub fault: String,
-    /// Seconds from the crash until the server took connections again.
+    /// Seconds from the crash until the server accepted connections.
     pub recovered_s: f64,
-    /// Seconds from the crash to the first transaction; none if none came in time.
+    /// Seconds from the crash to the first transaction; `None` if none completed in time.
     pub first_s: Option<f64>,
-    /// Seconds from the kill to 90 % of the level before; none if it did not come in time, and after a power cut, where
-    /// it is not measured.
+    /// Seconds from the kill until throughput was back at 90 % of its level; `None` if it was not back in time, and
+    /// after a power cut, where it is not measured.
     pub level_s: Option<f64>,
-    /// What the power cut took; none if the server was killed.
+    /// The power cut; `None` if the server was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerCut>,
-    /// What medium was lost, and how long its restore took; none if none was.
+    /// The lost medium and its restore; `None` if no medium was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaLoss>,
-    /// The user's own programs that crashed and recovered the server; none if Graymark did.
+    /// The user's programs that crashed and recovered the server; `None` if Graymark did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripts: Option<ScriptedCrash>,
-    /// Why the database cannot be used any more after a kill, with which the series ends; empty if it can.
+    /// Why the database is unusable after a kill, which ends the series; empty if it is usable.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unusable: String,
-    /// The first rows that were lost or had risen.
+    /// The first rows that were lost or reappeared.
     pub examples: Vec<String>,
-    /// The file of what clients were told, in the record.
+    /// The file of acknowledged commits, in the record.
     pub success: String,
 }
 
-/// A crash by programs of the user's.
+/// A crash by programs of the user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScriptedCrash {
@@ -194,54 +203,54 @@ pub struct ScriptedCrash {
     pub crash: String,
     /// The program that recovered it.
     pub recover: String,
-    /// Sessions that lost their connection. If none did, nothing is known to have crashed.
+    /// Sessions that lost their connection. Without any, there may have been no crash.
     pub disconnected: u64,
 }
 
-/// What a cut of the power took, and what came of it.
+/// A power cut and its effects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PowerCut {
-    /// How much of what was not synced: `whole` (all), `pages` (some pages), `torn` (some pages, and parts of others).
+    /// What was lost of the unsynced data: `whole` (all), `pages` (some pages), `torn` (some pages, and parts of
+    /// others).
     pub loss: String,
-    /// Pages of 4,096 bytes that no `fsync` had made durable.
+    /// Pages of 4,096 bytes that were not synced with `fsync`.
     pub unsynced_pages: u64,
-    /// Of these, such that reached the disk all the same, whole or in part.
+    /// Unsynced pages that reached the disk all the same, whole or in part.
     pub kept_pages: u64,
-    /// Of these, such of which only the first sectors did.
+    /// Unsynced pages of which only the first sectors reached the disk.
     pub torn_pages: u64,
-    /// Changes to directories that were lost: names made, removed or exchanged.
+    /// Lost changes to directories: names created, removed or exchanged.
     pub lost_names: u64,
     /// Why the database could not be opened or read afterwards; empty if it could.
     pub unusable: String,
-    /// Seconds before the cut at which a client was told of the oldest lost commit; none if none was lost.
+    /// Seconds between the acknowledgement of the oldest lost commit and the power cut; `None` if none was lost.
     pub oldest_lost_s: Option<f64>,
-    /// Whether the database was then taken back to where it was before the load: it was broken.
+    /// Whether the database was then reset to its state before the load, because it was broken.
     pub taken_back: bool,
 }
 
-/// The loss of a medium, and what came of it.
+/// The loss of a medium and its effects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MediaLoss {
-    /// What was on it: `data` (the tables), `log`.
+    /// The lost contents: `data` (the tables) or `log`.
     pub medium: String,
     /// Seconds that the base backup took, before the load.
     pub backup_s: f64,
-    /// Seconds until backup and log were back in their places.
+    /// Seconds to restore backup and log.
     pub restore_s: f64,
-    /// Seconds from then until the server had recovered and took connections.
+    /// Seconds from then until the server had recovered and accepted connections.
     pub recover_s: f64,
     /// Why the database could not be opened or read afterwards; empty if it could.
     pub unusable: String,
-    /// Seconds before the loss at which a client was told of the oldest lost commit; none if none was lost.
+    /// Seconds between the acknowledgement of the oldest lost commit and the loss; `None` if none was lost.
     pub oldest_lost_s: Option<f64>,
-    /// Whether the database was then taken back to what was left of it without the end of its log: it could not be
-    /// used.
+    /// Whether the database was then reset to what remained without the end of its log, because it was unusable.
     pub taken_back: bool,
 }
 
-/// By what a database keeps transactions apart.
+/// The mechanism by which a database isolates transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -250,30 +259,39 @@ pub enum Means {
     Waiting,
     /// The second sees an earlier version.
     Version,
-    /// One of them is refused, and tried again.
+    /// One of them is aborted, and retried.
     Abort,
 }
 
-/// What a run knows of the tests of its database: a part of its own summary, so that its record says it alone.
+/// Test results that apply to a run: a copy in its summary, so that the record is self-contained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AcidProof {
     /// The record of the tests.
     pub record: String,
-    /// When the tests began, RFC 3339, UTC.
+    /// Start of the tests, RFC 3339, UTC.
     pub started: String,
-    /// The database that was tested.
+    /// The tested database.
     pub engine: Identity,
-    /// How its sessions spoke.
+    /// The method of its sessions.
     pub via: Recorded<Via>,
-    /// Statements of the workload that others took the place of.
+    /// Statements of the workload that were replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
-    /// Settings on which durability rests.
-    pub settings: std::collections::BTreeMap<String, String>,
-    /// What the clauses came to, at each level that was tested.
+    /// Faults that were planted in the tests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<String>,
+    /// The workload of the tests; empty in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub workload: String,
+    /// Settings that durability depends on.
+    pub settings: BTreeMap<String, String>,
+    /// Settings that change isolation at the same level; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation_settings: Option<BTreeMap<String, String>>,
+    /// The clauses at each tested level.
     pub levels: Vec<ProvedLevel>,
-    /// Other tests that say something of the same run, the newest first: of the clauses that these did not test.
+    /// Other tests that apply to the same run, the newest first, for clauses that these did not test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<AcidProof>,
 }
@@ -298,25 +316,29 @@ impl Crash {
 }
 
 impl Acid {
-    /// The level that was asked for; none if it was not tested.
+    /// The requested level; `None` if it was not tested.
     pub fn asked(&self) -> Option<&Level> {
         self.levels.iter().find(|level| level.isolation == self.isolation)
     }
 
-    /// Clauses 3.2 to 3.5 at a level, in their order.
+    /// Clauses 3.2 to 3.5 at a level, in order.
     pub fn at(&self, level: &Level) -> Vec<Clause> {
         let mut clauses: Vec<Clause> = level.clauses.iter().chain(&self.clauses).cloned().collect();
         clauses.sort_by(|one, other| one.id.cmp(&other.id));
         clauses
     }
 
-    /// Whether something is broken: at the level that was asked for, or at all.
-    pub fn failed(&self) -> bool {
-        let clauses = self.asked().map(|level| self.at(level)).unwrap_or_else(|| self.clauses.clone());
-        clauses.iter().any(|clause| clause.state == State::Broken)
+    /// The clauses at the requested level, or those independent of levels if it was not tested.
+    pub fn at_asked(&self) -> Vec<Clause> {
+        self.asked().map_or_else(|| self.clauses.clone(), |level| self.at(level))
     }
 
-    /// What a run keeps of it.
+    /// Whether a clause is broken, at the requested level or independent of levels.
+    pub fn failed(&self) -> bool {
+        self.at_asked().iter().any(|clause| clause.state == State::Broken)
+    }
+
+    /// The part that a run stores.
     pub fn proof(&self) -> AcidProof {
         let level = |level: &Level| ProvedLevel { isolation: level.isolation.clone(), clauses: self.at(level) };
         let none = || vec![ProvedLevel { isolation: self.isolation.clone(), clauses: self.clauses.clone() }];
@@ -327,7 +349,10 @@ impl Acid {
             engine: self.engine.clone(),
             via: self.via.clone(),
             replaced: self.replaced.clone(),
+            planted: self.planted.clone(),
+            workload: self.workload.clone(),
             settings: self.durability.settings.clone(),
+            isolation_settings: self.isolation_settings.clone(),
             levels: levels.unwrap_or_else(none),
             others: Vec::new(),
         }

@@ -1,14 +1,14 @@
-//! How the transactions of an open loop come.
+//! The arrival process of an open loop.
 
 use serde::{Deserialize, Serialize};
 
-/// How the transactions of an open loop come.
+/// The arrival process of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// At random times, each independent of all others, as those of many users do.
+    /// At random times, independent of each other, like requests of many users.
     Poisson,
-    /// At equal distances.
+    /// At equal intervals.
     Constant,
 }

@@ -1,26 +1,26 @@
-//! What became of a run's connections and hosts, and of commits that a lost connection makes doubtful.
+//! Lost connections and hosts of a run, and the commits whose outcome is uncertain because of them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a host of several did, over the whole run.
+/// One of several hosts, over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HostSummary {
-    /// Its name and port, as the URL has it.
+    /// Its name and port, as in the URL.
     pub host: String,
     /// Sessions at the start.
     pub sessions_begin: u64,
     /// Sessions at the end.
     pub sessions_end: u64,
-    /// Transactions that it completed, by type.
+    /// Completed transactions, by type.
     pub transactions: BTreeMap<String, u64>,
-    /// Connections to it that were lost.
+    /// Lost connections.
     pub lost: u64,
-    /// Seconds in which it had lost all of its sessions.
+    /// Seconds in which all of its sessions were lost.
     pub outage_s: f64,
-    /// These times: start in seconds since the run's start, and length in seconds.
+    /// These periods: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
 }
 
@@ -32,21 +32,21 @@ pub struct Connections {
     pub lost: u64,
     /// Connections restored.
     pub restored: u64,
-    /// Transactions whose commit the client could not learn.
+    /// Transactions whose commit has an unknown outcome.
     pub ambiguous: u64,
-    /// Of these, transactions that did not come back in time at the end of the run and were given up.
+    /// Of these, transactions that did not end in time at the end of the run and were abandoned.
     #[serde(default)]
     pub abandoned: u64,
-    /// Seconds in which no session completed anything because connections were gone.
+    /// Seconds in which no transaction completed because connections were lost.
     pub outage_s: f64,
-    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away
-    /// until then.
+    /// The longest time that one session was without a connection, in seconds; a session that was not restored counts
+    /// until the end.
     #[serde(default)]
     pub longest_away_s: f64,
     /// Outages: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
-    /// What became of the commits that the lost connections made doubtful, looked up one by one; none if no connection
-    /// was lost.
+    /// The commits whose outcome was uncertain because of lost connections, each looked up; `None` if no connection was
+    /// lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookup: Option<Lookup>,
 }
@@ -55,38 +55,38 @@ pub struct Connections {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Lookup {
-    /// Why nothing could be looked up, in words; empty if it could.
+    /// Why commits could not be looked up, in words; empty if they could.
     pub unasked: String,
-    /// Commits that the client was told of in the last second before a connection was lost: they have to be there.
+    /// Commits acknowledged in the last second before a lost connection: they have to be in the database.
     pub acknowledged: Acknowledged,
-    /// Transactions of unknown fate.
+    /// Transactions of unknown outcome.
     pub unknown_fate: UnknownFate,
 }
 
-/// Commits that the client was told of.
+/// Acknowledged commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Acknowledged {
-    /// Those that were looked for.
+    /// Commits that were looked up.
     pub looked_up: u64,
-    /// Those that are there.
+    /// Commits that are in the database.
     pub found: u64,
-    /// Those that are not.
+    /// Commits that are missing.
     pub lost: u64,
-    /// Whether more were acknowledged in that second than the client remembers.
+    /// Whether more commits were acknowledged in that second than the client keeps.
     pub beyond: bool,
 }
 
-/// Transactions of unknown fate, by what was found of them.
+/// Transactions of unknown outcome, by the result of looking them up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UnknownFate {
-    /// What they leave is there.
+    /// Their rows are in the database.
     pub committed: u64,
-    /// It is not there.
+    /// Their rows are not in the database.
     pub not_committed: u64,
     /// They change nothing.
     pub read_only: u64,
-    /// What they leave, if anything, cannot be told from what others leave.
+    /// Their rows, if any, cannot be distinguished from others.
     pub not_known: u64,
 }

@@ -1,34 +1,34 @@
-//! The database of a run: who it is, what it holds, how its sessions speak.
+//! The database of a run: product, contents, and how its sessions send transactions.
 
 use std::collections::BTreeMap;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Who a database is.
+/// The identity of a database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Identity {
     /// The product: `SQLite`, `PostgreSQL`.
     pub name: String,
-    /// Its version as it tells it.
+    /// Its version as it reports it.
     pub version: String,
-    /// Where it is, without any password.
+    /// Its URL without the password.
     pub url: String,
 }
 
-/// How a population was made: kept in the database itself, so that any later command knows.
+/// The parameters of a population, stored in the database itself for later commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// Version of this format; now 1.
     pub format: u32,
-    /// Warehouses, branches: the scale.
+    /// The scale: number of warehouses or branches.
     #[serde(deserialize_with = "at_least_one")]
     pub scale: u32,
-    /// The seed of every row.
+    /// The seed of all rows.
     pub seed: u64,
-    /// The date that the population carries, in microseconds since 1970 UTC.
+    /// The date in the loaded rows, in microseconds since 1970 UTC.
     pub date: i64,
     /// Whether foreign keys are declared.
     pub foreign_keys: bool,
@@ -36,7 +36,7 @@ pub struct Manifest {
     pub parameters: BTreeMap<String, i64>,
 }
 
-/// A scale that a database can have: terminals and rows are counted modulo it.
+/// Refuses a scale of 0: terminals and rows are counted modulo it.
 fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     match u32::deserialize(from)? {
         0 => Err(D::Error::custom("its scale is 0")),
@@ -44,12 +44,12 @@ fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     }
 }
 
-/// How transactions are spoken.
+/// How transactions are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
-    /// One call of a stored procedure a transaction.
+    /// One stored procedure call per transaction.
     Procedures,
     /// Statements sent by the client, prepared and pipelined.
     Statements,
@@ -59,19 +59,19 @@ pub enum Via {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// What others have not committed may be seen: no level for a run, but one at which phenomena are looked for.
+    /// Dirty reads are possible. Not used in runs, only in ACID tests.
     #[serde(skip)]
     #[value(skip)]
     ReadUncommitted,
-    /// Row locks and single-statement reads make it enough for clause 3.4; see docs/isolation.md.
+    /// Enough for clause 3.4 with row locks and single-statement reads; see docs/isolation.md.
     ReadCommitted,
-    /// One snapshot a transaction.
+    /// One snapshot per transaction.
     RepeatableRead,
-    /// As if one after the other.
+    /// Equivalent to some serial order.
     Serializable,
 }
 
-/// Where transactions go that change nothing.
+/// Where read-only transactions are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -85,7 +85,7 @@ impl Isolation {
     pub const ALL: [Isolation; 4] =
         [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
 
-    /// The standard's words for it, such as `read committed`.
+    /// The standard's name for it, such as `read committed`.
     pub fn words(self) -> &'static str {
         match self {
             Isolation::ReadUncommitted => "read uncommitted",

@@ -1,10 +1,10 @@
-//! What an examination of a server comes to.
+//! The result of a compatibility test of a server.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Recorded, Via};
 
-/// What `graymark doctor` found, also printed by `--json`.
+/// The result of `graymark doctor`, also printed by `--json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Diagnosis {
@@ -12,28 +12,28 @@ pub struct Diagnosis {
     pub graymark: String,
     /// The server, without its password.
     pub url: String,
-    /// What the server says of itself; empty if it says nothing.
+    /// The server's own description; empty if it has none.
     pub server: String,
-    /// The dialect that the URL asks for, or the usual one.
+    /// The dialect of the URL, or the default one.
     pub dialect: String,
-    /// When the examination began, RFC 3339, UTC.
+    /// Start of the test, RFC 3339, UTC.
     pub started: String,
-    /// What the user should know of how the server was reached.
+    /// Warnings about the connection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What earlier examinations left, and whether it was removed; a line each.
+    /// What earlier tests left, and whether it was removed; one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
-    /// The single questions, in their order.
+    /// The single questions, in order.
     pub probes: Vec<Probe>,
     /// The workloads' tables and transactions, in each dialect that was tried.
     pub trials: Vec<Trial>,
-    /// The dialect in which everything needed works; none if there is none.
+    /// The dialect in which everything required works; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub works_with: Option<String>,
-    /// What Graymark made and could not remove, each with the reason.
+    /// What Graymark created and could not remove, with the reasons.
     pub left: Vec<String>,
-    /// Whether someone asked to stop before the end.
+    /// Whether the test was stopped early.
     pub interrupted: bool,
 }
 
@@ -43,58 +43,58 @@ pub struct Diagnosis {
 pub struct Probe {
     /// Its name, such as `types` or `isolation serializable`.
     pub id: String,
-    /// What was asked.
+    /// The question.
     pub title: String,
-    /// What came of it.
+    /// The result.
     pub state: Recorded<ProbeState>,
-    /// Whether the dialect of the URL cannot do without.
+    /// Whether the dialect of the URL requires it.
     pub needed: bool,
-    /// What was seen, or what the server says against it.
+    /// The answer, or the server's error.
     pub found: String,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeState {
-    /// The server does it.
+    /// The server supports it.
     Works,
-    /// It does not, or not as it should.
+    /// The server does not support it, or not correctly.
     Missing,
 }
 
-/// A trial of a dialect in one way of speaking.
+/// A trial of a dialect by statements or by procedures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
     /// The dialect.
     pub dialect: String,
-    /// How transactions were spoken.
+    /// How transactions were sent.
     pub via: Recorded<Via>,
-    /// Whether this is the dialect's usual way, which it cannot do without.
+    /// Whether this is the dialect's default method, which it requires.
     pub needed: bool,
     /// What was tried.
     pub what: String,
-    /// What came of it.
+    /// The result.
     pub state: Recorded<ProbeState>,
-    /// Figures, or what the server says against it.
+    /// Figures, or the server's error.
     pub found: String,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
 impl Probe {
-    /// Whether something is missing that the dialect needs.
+    /// Whether something is missing that the dialect requires.
     pub fn fails(&self) -> bool {
         self.needed && self.state == ProbeState::Missing
     }
 }
 
 impl Diagnosis {
-    /// Whether something needed is missing in the dialect of the URL, or was not found out.
+    /// Whether something required is missing in the dialect of the URL, or could not be tested.
     pub fn failed(&self) -> bool {
         let of_dialect = || self.trials.iter().filter(|trial| trial.needed && trial.dialect == self.dialect);
         self.probes.iter().any(Probe::fails)

@@ -1,4 +1,4 @@
-//! What a duet came to: two databases in quick alternation, or at once, on one machine.
+//! The result of a duet: two databases in quick alternation, or at the same time, on one machine.
 
 use std::collections::BTreeMap;
 
@@ -8,81 +8,81 @@ use super::summary::{DatabaseCount, Durability, LatencySummary};
 use super::tune::Gain;
 use super::{Identity, Recorded, Via};
 
-/// What is decided.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Lead {
-    /// The whole interval lies above zero.
+    /// The whole confidence interval is above zero.
     BFaster,
-    /// The whole interval lies below zero.
+    /// The whole confidence interval is below zero.
     AFaster,
-    /// It does not.
+    /// The confidence interval contains zero.
     NoDifference,
-    /// They differ in durability.
+    /// The databases differ in durability.
     NotRanked,
     /// There are fewer than two pairs, or a side completed nothing.
     Undecided,
 }
 
-/// One of both databases.
+/// One of the two databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DuetSide {
-    /// Settings that it alone was given.
+    /// Settings of this side only.
     pub settings: BTreeMap<String, String>,
     /// The database.
     pub engine: Identity,
-    /// How its transactions were spoken.
+    /// How its transactions were sent.
     pub via: Recorded<Via>,
-    /// What a loss of power may do to its commits.
+    /// Whether its commits survive a loss of power.
     pub durability: Durability,
-    /// Transactions a second in the counted seconds of its slices; none if nothing was counted.
+    /// Transactions per second in the counted seconds of its slices; `None` if nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions_per_second: Option<f64>,
-    /// Response times by transaction type, in milliseconds, of the same seconds.
+    /// Response times by transaction type, in milliseconds, in the same seconds.
     pub response_ms: BTreeMap<String, LatencySummary>,
-    /// Transactions that it completed in all, ramp-up included.
+    /// Completed transactions in total, ramp-up included.
     pub completed: u64,
-    /// Transactions that failed for good, and those whose fate is unknown.
+    /// Failed transactions, and those of unknown outcome.
     pub failed: u64,
-    /// CPU time of the server's processes for each transaction, in microseconds, what it did while it rested included;
-    /// none where it is not known.
+    /// CPU time of the server's processes per transaction, in microseconds, including the time while it paused; `None`
+    /// if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_us_per_transaction: Option<f64>,
-    /// The client's count against the database's own.
+    /// The client's counts compared with the database's.
     pub database: DatabaseCount,
 }
 
-/// A slice of each side, one after the other, or the same slice of time.
+/// One slice of each side, consecutive or at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DuetPair {
-    /// Whether B had the first of both slices.
+    /// Whether B had the first slice.
     pub b_first: bool,
-    /// Transactions a second of A.
+    /// Transactions per second of A.
     pub a: f64,
-    /// Transactions a second of B.
+    /// Transactions per second of B.
     pub b: f64,
 }
 
-/// `duet.json`: what `graymark duet` found.
+/// `duet.json`: the result of `graymark duet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Duet {
     /// `tpcc`, `debitcredit`.
     pub workload: String,
-    /// Warehouses, branches.
+    /// Number of warehouses or branches.
     pub scale: u32,
     /// Sessions of each side.
     pub clients: u32,
-    /// Whether both sides worked at the same time.
+    /// Whether both sides ran at the same time.
     pub together: bool,
-    /// Seconds of a slice.
+    /// Length of a slice in seconds.
     pub slice_s: u32,
-    /// Seconds of a slice that count: not the first one of a side that rested.
+    /// Seconds of a slice that count: without the first one after a pause.
     pub counted_s: u32,
-    /// Seconds for which each side worked before the first pair.
+    /// Ramp-up of each side before the first pair, in seconds.
     pub ramp_up_s: u32,
     /// The seed of the inputs, which are the same on both sides, and of the order of each pair.
     pub seed: u64,
@@ -92,18 +92,18 @@ pub struct Duet {
     pub b: DuetSide,
     /// The pairs, in order.
     pub pairs: Vec<DuetPair>,
-    /// What is decided.
+    /// The decision.
     pub lead: Recorded<Lead>,
-    /// The same in a sentence.
+    /// The decision in a sentence.
     pub sentence: String,
-    /// Throughput of B against A by the pairs, in percent of A; none of fewer than two pairs.
+    /// Throughput of B relative to A by the pairs, in percent of A; `None` with fewer than two pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<Gain>,
-    /// The same by the same slices as if they were of two runs, each on its own: what the pairs are worth.
+    /// The same from the slices as if they were two separate runs: shows what the pairing gains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaired: Option<Gain>,
-    /// Blocks of neighbouring pairs that the intervals rest on.
+    /// Number of blocks of neighbouring pairs, on which the intervals are based.
     pub blocks: usize,
-    /// Whether it was ended before its time.
+    /// Whether it was stopped early.
     pub interrupted: bool,
 }

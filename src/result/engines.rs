@@ -1,43 +1,52 @@
-//! The engines that there are, and what of them is on a machine.
+//! The supported engines, and what of them is installed on a machine.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Recorded, Via};
 
-/// An engine, in one of its dialects.
+/// An engine with one of its dialects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Listed {
-    /// What it is.
+    /// Name of the engine.
     pub engine: String,
     /// The name of the dialect.
     pub dialect: String,
-    /// A URL of it.
+    /// An example of its URL.
     pub url: String,
-    /// The URL of a private server that Graymark starts; none if it starts none.
+    /// The URL of a private server that Graymark starts; `None` if not supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<String>,
-    /// How transactions can be spoken, the usual way first.
+    /// How transactions can be sent, the default first.
     pub via: Vec<Recorded<Via>>,
     /// How rows are loaded.
     pub load: String,
-    /// The workloads that it runs.
+    /// The workloads that it supports.
     pub workloads: Vec<String>,
     /// Why this build or this machine cannot use it; empty if it can.
     pub missing: String,
-    /// Programs or drivers that were found on this machine.
+    /// Programs or drivers found on this machine.
     pub found: Vec<Found>,
-    /// How far it was run.
+    /// How far it was tested.
     pub run: String,
-    /// Pages of the vendor's documentation, of an engine that was not run itself.
+    /// Pages of the vendor's documentation, for an engine that was not tested itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
 }
 
-/// Something that was found on this machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A program or driver found on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// Its version; empty if it does not tell.
+    /// The product, if an engine has several; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Its version; empty if unknown.
     pub version: String,
-    /// Where it is.
+    /// Its path.
     pub place: String,
+    /// The URL of a private server of this version; `None` if Graymark cannot start it, or always starts this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<String>,
+    /// Features of this version; empty if there are none to mention.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub can: String,
 }

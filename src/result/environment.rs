@@ -1,4 +1,4 @@
-//! Where a run took place.
+//! The environment of a run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::database::Identity;
 use crate::measure::device::Disk;
 
-/// The machine that Graymark ran on, and the database as it was set.
+/// The machine that Graymark ran on, and the database's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -26,12 +26,12 @@ pub struct Environment {
     pub logical_cpus: Option<usize>,
     /// Main memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// Type of the file system that holds the database, where it is on this host: `ext4`.
+    /// Type of the file system of the database's files, if they are on this host: `ext4`.
     pub file_system: Option<String>,
-    /// The disks below that file system; where it has none that the system counts for, all of the host's.
+    /// The disks of that file system; if unknown, all disks of the host.
     pub disks: Vec<Disk>,
     /// The database.
     pub engine: Option<Identity>,
-    /// Its settings that matter to the result.
+    /// Its settings that affect the result.
     pub settings: BTreeMap<String, String>,
 }

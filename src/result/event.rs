@@ -1,5 +1,5 @@
-//! What happens in a run, once, on one stream. The run and its driver tell it; progress lines, the record and a report
-//! are consumers of it.
+//! The events of a run, on a single stream. The run and its driver emit them; progress lines, the record and reports
+//! consume them.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,186 +15,186 @@ use crate::measure::{Deferred, Interval};
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::nodes::StandbyLag;
 
-/// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What
-/// `events.jsonl` leaves out stands in other files of the record.
+/// An event of a run, and a line of `events.jsonl`. Times are seconds since the run's start. Events that are not in
+/// `events.jsonl` are in other files of the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A phase has begun.
     PhaseBegan {
-        /// When.
+        /// Time.
         at: f64,
-        /// Which.
+        /// The phase.
         phase: Recorded<Phase>,
     },
-    /// A ramp-up that ends when the load is steady is about to end, or its limit is reached.
+    /// An automatic ramp-up is about to end: the load is steady, or the limit is reached.
     Settled {
-        /// When this was decided.
+        /// Time of the decision.
         at: f64,
-        /// Whole seconds of ramp-up and measurement interval together, as they will be.
+        /// Whole seconds of ramp-up and measurement interval together.
         seconds: u32,
         /// How it ended.
         settled: Settled,
     },
     /// A stage of the measurement interval has begun.
     StageBegan {
-        /// When.
+        /// Time.
         at: f64,
         /// Its number, from 0.
         stage: usize,
-        /// Clients that work in it.
+        /// Number of clients in it.
         clients: u32,
     },
-    /// Work of the database that was asked for has ended.
+    /// A maintenance request has ended.
     Maintained(Maintenance),
-    /// Work of the database that was asked for was not done.
+    /// A maintenance request was not executed.
     NotMaintained {
-        /// What kind.
+        /// Kind of maintenance.
         kind: Recorded<MaintenanceKind>,
         /// Why.
         why: String,
     },
     /// Running totals of the database's page reads at one end of the measurement interval.
     PagesRead {
-        /// When.
+        /// Time.
         at: f64,
         /// The totals.
         pages: Box<PageReads>,
     },
     /// A planned fault has begun.
     FaultBegan {
-        /// When.
+        /// Time.
         at: f64,
-        /// Its place among the planned faults in the order of time, from 0.
+        /// Its index among the planned faults in order of time, from 0.
         fault: usize,
-        /// What it does, as it stands in the plan: `stop for 5s`.
+        /// The fault as in the plan: `stop for 5s`.
         what: String,
     },
-    /// A planned fault has ended: the server is there again, or the network is as it was.
+    /// A planned fault has ended: the server is available again, or the network is restored.
     FaultEnded {
-        /// When.
+        /// Time.
         at: f64,
-        /// Its place, likewise.
+        /// Its index.
         fault: usize,
-        /// Why it could not be carried out; none if it was.
+        /// Why it could not be executed; `None` if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// What was done, where the plan does not say that: which node was promoted.
+        /// Details that the plan does not have, such as which node was promoted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         done: Option<String>,
     },
-    /// Standbys follow: how far each is behind, as the primary tells about once a second.
+    /// Replication lag of each standby, sampled by the primary about once a second.
     StandbysSeen {
-        /// When.
+        /// Time.
         at: f64,
         /// The standbys.
         standbys: Vec<StandbyLag>,
     },
-    /// Something that is not counted in this run.
+    /// A counter that is not available in this run.
     NotCounted {
-        /// What, and why.
+        /// Which one, and why.
         why: String,
     },
-    /// Foreign processes worked: the busiest since the last look, about a second before. A record keeps the looks at
-    /// which they used much of the machine.
+    /// CPU time of other processes: the busiest since the last sample, about a second before. A record keeps the
+    /// samples in which they used much of the machine.
     Strangers {
-        /// When.
+        /// Time.
         at: f64,
-        /// Percent of the machine's CPU time that they used, all those told together.
+        /// Percent of the machine's CPU time that the listed processes used together.
         percent: f64,
         /// The busiest.
         processes: Vec<ForeignProcess>,
     },
-    /// What sessions were seen at in the measurement interval, all looks together.
+    /// Sampled wait states of sessions in the measurement interval, all samples together.
     Waits {
-        /// When the last look was.
+        /// Time of the last sample.
         at: f64,
-        /// What was seen.
+        /// The states.
         seen: Box<WaitsSeen>,
     },
-    /// Sessions have waited for locks for a while: who holds them, as seen about once a second.
+    /// Sessions have waited for locks for some time: the lock holders, sampled about once a second.
     Blocked {
-        /// When.
+        /// Time.
         at: f64,
-        /// Who holds them, those for whom most wait first.
+        /// The holders, those with the most waiters first.
         blockers: Vec<Blocker>,
     },
-    /// The database was seen at work in background, as it is looked at about once a second.
+    /// Background work of the database, sampled about once a second.
     Upkeep {
-        /// When.
+        /// Time.
         at: f64,
-        /// What it did, in words.
+        /// The work, in words.
         work: Vec<String>,
     },
     /// A session lost its connection.
     SessionLost {
-        /// When.
+        /// Time.
         at: f64,
-        /// Which one.
+        /// The session.
         session: u32,
-        /// In the words of the database or the operating system.
+        /// The error of the database or the operating system.
         why: String,
-        /// Whether the fate of a transaction is unknown because of it.
+        /// Whether a transaction has an unknown outcome because of it.
         ambiguous: bool,
-        /// The host that it was connected to, where the URL names several.
+        /// The host of the connection, if the URL names several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<String>,
     },
-    /// A session was given up, for the reply to a commit could not be read: a transaction's fate is unknown. The
-    /// database was not away, and if the session is opened again at once, nothing more is said of it.
+    /// A session was closed because the reply to a commit could not be read: a transaction has an unknown outcome. The
+    /// database was available; if the session is opened again at once, no other event follows.
     SessionGivenUp {
-        /// When.
+        /// Time.
         at: f64,
-        /// Which one.
+        /// The session.
         session: u32,
         /// What is wrong with the reply.
         why: String,
     },
-    /// A session has a connection again.
+    /// A session was reconnected.
     SessionRestored {
-        /// When.
+        /// Time.
         at: f64,
-        /// Which one.
+        /// The session.
         session: u32,
         /// Seconds since it was lost.
         after: f64,
-        /// The host that it is connected to now, where the URL names several.
+        /// The host of the new connection, if the URL names several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<String>,
     },
-    /// A transaction failed for good.
+    /// A transaction failed after all retries.
     TransactionFailed {
-        /// When.
+        /// Time.
         at: f64,
         /// Its type.
         transaction: String,
-        /// In the words of the database.
+        /// The error of the database.
         why: String,
     },
-    /// The run ended before a transaction did.
+    /// A transaction was in progress when the run ended.
     CutOff {
-        /// When.
+        /// Time.
         at: f64,
         /// Its type.
         transaction: String,
-        /// Seconds that its user had waited, which count in the response times; none if that began before the
-        /// measurement interval, or if nobody waited for it.
+        /// Seconds that its user had waited, which count in the response times; `None` if it began before the
+        /// measurement interval, or if no user waited for it.
         waited: Option<f64>,
-        /// Whether the database was at work on it, so that its fate is unknown; otherwise it waited for a database that
-        /// was away.
+        /// Whether the database was executing it, so that its outcome is unknown; otherwise it waited for an
+        /// unavailable database.
         under_way: bool,
     },
-    /// Further failures that were counted in the series but not written here, to bound the file.
+    /// Further failures, counted in the series but not written here to limit the file.
     FailuresLeftOff {
-        /// How many.
+        /// Their number.
         transactions: u64,
     },
     /// The run has ended.
     RunEnded {
-        /// When.
+        /// Time.
         at: f64,
-        /// Whether it was ended before its time.
+        /// Whether it was stopped early.
         interrupted: bool,
     },
     /// A second has passed.
@@ -202,32 +202,32 @@ pub enum Event {
     Second {
         /// Its number, from 0.
         second: u32,
-        /// The phase it belonged to.
+        /// Its phase.
         phase: Phase,
-        /// What was measured in it, by all sessions together.
+        /// The measurements of all sessions in it.
         interval: Box<Interval>,
     },
-    /// The counters of database, system and client were read, as they are about once a second.
+    /// A sample of the counters of database, system and client, about once a second.
     #[serde(skip)]
     Sampled(Box<Sample>),
-    /// Deferred Deliveries were committed: those of one driver thread in about a second.
+    /// Deferred Deliveries that one driver thread committed in about a second.
     #[serde(skip)]
     Delivered(Vec<Deferred>),
-    /// What transactions of one driver thread read and wrote in about a second, as bytes of `history.gz`.
+    /// Reads and writes of transactions of one driver thread in about a second, as bytes of `history.gz`.
     #[serde(skip)]
     History(Vec<u8>),
-    /// The screen of the terminal that is followed has changed.
+    /// The screen of the followed terminal has changed.
     #[serde(skip)]
     Screen {
-        /// When.
+        /// Time.
         at: f64,
-        /// What its user sees now, line by line.
+        /// The screen, line by line.
         screen: String,
     },
     /// A step before or after the load.
     #[serde(skip)]
     Step(Step),
-    /// Something that a later Graymark wrote.
+    /// An event of a later version.
     #[serde(other)]
     Unknown,
 }

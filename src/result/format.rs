@@ -1,10 +1,10 @@
-//! The files of a record and what identifies them.
+//! The files and the header of a record.
 
 use serde::{Deserialize, Serialize};
 
 use super::recorded::Recorded;
 
-/// Version of the format of records that this Graymark writes, and the newest that it reads.
+/// Version of the record format that is written, and the newest that can be read.
 pub const FORMAT: u32 = 1;
 
 /// `record.json`.
@@ -15,28 +15,28 @@ pub struct Header {
     pub format: u32,
     /// Version of the Graymark that wrote it.
     pub graymark: String,
-    /// What was executed, without any password.
+    /// The executed command, without passwords.
     pub command: String,
     /// `tpcc`, `debitcredit`.
     pub workload: String,
-    /// What the user calls it; empty if nothing.
+    /// The name that the user gave it; empty if none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// By what else the user wants to find it.
+    /// The tags that the user gave it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Names of the transaction types, in the standard's order.
     pub transactions: Vec<String>,
-    /// How far it has come.
+    /// The state of the record.
     pub status: Recorded<Status>,
-    /// When the command began, RFC 3339, UTC.
+    /// Start of the command, RFC 3339, UTC.
     pub started: String,
-    /// When it ended, RFC 3339, UTC; none while it runs.
+    /// End of the command, RFC 3339, UTC; `None` while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
 }
 
-/// What a user calls a record, to find it again.
+/// The user's name and tags for a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Label {
     /// Its name; empty if it has none.
@@ -45,30 +45,30 @@ pub struct Label {
     pub tags: Vec<String>,
 }
 
-/// How far a record has come.
+/// The state of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The command is still at work, or was killed.
+    /// The command is still running, or was killed.
     Running,
-    /// All of it is there.
+    /// The record is complete.
     Complete,
-    /// The command ended before its time, or could not write all.
+    /// The command was stopped early, or could not write everything.
     Partial,
 }
 
-/// What two clocks a histogram can hold for a transaction type.
+/// The two kinds of times in the histograms of a transaction type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// From intent to complete reply (clause 5.3.4).
+    /// Response time: from intent to complete reply (clause 5.3.4).
     Response,
-    /// From a session taking it up to the complete reply.
+    /// Service time: from the start in a session to the complete reply.
     Service,
 }
 
 impl Clock {
-    /// Both of them.
+    /// Both kinds.
     pub const ALL: [Clock; 2] = [Clock::Response, Clock::Service];
 
     /// The tag of a transaction type's histograms in the log: `new_order.response`.
@@ -80,24 +80,24 @@ impl Clock {
     }
 }
 
-/// What a record holds of paced terminals and their queue, one histogram each.
+/// The histograms of paced terminals and their queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// How late the driver sent what its terminals had finished keying.
+    /// Lateness of the driver in sending what its terminals had finished keying.
     Lateness,
-    /// How long transactions waited between terminal and session.
+    /// Waiting time between terminal and session.
     Queue,
-    /// From queueing a deferred Delivery to its end (clause 2.7.2.2).
+    /// Time from queueing a deferred Delivery to its completion (clause 2.7.2.2).
     Deferred,
     /// Think times after a New-Order (clause 5.6.3).
     Think,
 }
 
 impl Waiting {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Waiting; 4] = [Waiting::Lateness, Waiting::Queue, Waiting::Deferred, Waiting::Think];
 
-    /// The tag of its histograms in the log.
+    /// The tag of these histograms in the log.
     pub fn tag(self) -> &'static str {
         match self {
             Waiting::Lateness => "driver.lateness",
@@ -108,7 +108,7 @@ impl Waiting {
     }
 }
 
-/// Columns of `series.csv`, in order. Later formats may add some at the end.
+/// Columns of `series.csv`, in order. Later formats may append columns.
 pub const SERIES_COLUMNS: [&str; 12] = [
     "second",
     "phase",
@@ -126,15 +126,15 @@ pub const SERIES_COLUMNS: [&str; 12] = [
 
 /// Names of the files in a record.
 pub mod file {
-    /// The [`Header`](super::Header); what makes a directory a record.
+    /// The [`Header`](super::Header), which identifies a directory as a record.
     pub const HEADER: &str = "record.json";
-    /// The plan as it was executed.
+    /// The plan as executed.
     pub const PLAN: &str = "plan.toml";
-    /// Where the run took place.
+    /// The machine and the server.
     pub const ENVIRONMENT: &str = "environment.json";
-    /// What loading came to.
+    /// The report of the load.
     pub const LOAD: &str = "load.json";
-    /// One row a second and transaction type.
+    /// One row per second and transaction type.
     pub const SERIES: &str = "series.csv";
     /// Counters of database, system and client, once a second.
     pub const COUNTERS: &str = "counters.csv";
@@ -142,31 +142,31 @@ pub mod file {
     pub const HISTOGRAMS: &str = "histograms.hlog";
     /// The result file of deferred Deliveries.
     pub const DELIVERIES: &str = "deliveries.csv.gz";
-    /// What transactions read and wrote of the chosen keys.
+    /// Reads and writes of transactions on the sampled keys.
     pub const HISTORY: &str = "history.gz";
     /// Phases, lost and restored sessions, failures.
     pub const EVENTS: &str = "events.jsonl";
-    /// The price file that the result was priced with.
+    /// The price file of the result.
     pub const PRICE: &str = "price.toml";
     /// The summary.
     pub const SUMMARY: &str = "summary.json";
-    /// What tests of ACID properties came to: [`Acid`](crate::result::acid::Acid).
+    /// The result of ACID tests: [`Acid`](crate::result::acid::Acid).
     pub const ACID: &str = "acid.json";
-    /// The steps of these tests, and what came of each.
+    /// The steps of these tests and their results.
     pub const TRANSCRIPT: &str = "transcript.txt";
-    /// What a serial read of all tables came to: [`Scan`](crate::result::scan::Scan).
+    /// The result of a serial read of all tables: [`Scan`](crate::result::scan::Scan).
     pub const SCAN: &str = "scan.json";
-    /// What a search for better settings came to: [`Tuned`](crate::result::tune::Tuned).
+    /// The result of a search for better settings: [`Tuned`](crate::result::tune::Tuned).
     pub const TUNE: &str = "tune.json";
-    /// The settings of its winner, to paste.
+    /// The settings of its winner, as a configuration file.
     pub const TUNED: &str = "tuned.conf";
-    /// What a duet of two databases came to: [`Duet`](crate::result::duet::Duet).
+    /// The result of a duet: [`Duet`](crate::result::duet::Duet).
     pub const DUET: &str = "duet.json";
     /// The report as text.
     pub const REPORT_TEXT: &str = "report.txt";
-    /// The report as a page.
+    /// The report as an HTML page.
     pub const REPORT_HTML: &str = "report.html";
-    /// All of them.
+    /// All files.
     pub const ALL: [&str; 20] = [
         HEADER,
         PLAN,

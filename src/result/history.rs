@@ -1,27 +1,27 @@
-//! What a run's history of reads and writes shows of isolation.
+//! Isolation anomalies in the history of reads and writes of a run.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What was looked at, and what was found.
+/// The checked history and its anomalies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HistorySummary {
-    /// The share of keys of which it was kept what transactions read and wrote.
+    /// The share of keys whose reads and writes were recorded.
     pub share: f64,
     /// Transactions that read or wrote such a key.
     pub transactions: u64,
-    /// Such keys.
+    /// Number of such keys.
     pub keys: u64,
-    /// Dependencies between transactions: reads of what another one wrote, and writes over what another one read or
-    /// wrote.
+    /// Dependencies between transactions: reads of another transaction's write, and writes after another transaction's
+    /// read or write.
     pub dependencies: u64,
-    /// Versions that say nothing, for the same value came back.
+    /// Versions that are ambiguous because the same value occurred again.
     pub ambiguous: u64,
-    /// Anomalies by kind: `lost update`, `G1a`, `G-single`. None is the proof of none.
+    /// Anomalies by kind: `lost update`, `G1a`, `G-single`. An empty map does not prove that there are none.
     pub anomalies: BTreeMap<String, u64>,
-    /// The first of each kind, with the transactions in them.
+    /// The first anomaly of each kind, with its transactions.
     pub examples: Vec<AnomalyFound>,
     /// Why the history was not checked; empty if it was.
     pub unchecked: String,
@@ -33,32 +33,32 @@ pub struct HistorySummary {
 pub struct AnomalyFound {
     /// Its kind.
     pub kind: String,
-    /// The key where it was seen, in words; empty for a cycle over several.
+    /// The key, in words; empty for a cycle over several keys.
     pub key: String,
     /// The version in question: an order number, or a balance in cents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
-    /// The transactions in it, in the order of a cycle where it is one.
+    /// Its transactions, in the order of the cycle if it is one.
     pub transactions: Vec<TransactionInIt>,
 }
 
-/// A transaction of a history.
+/// A transaction of an anomaly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TransactionInIt {
-    /// The session that asked for it.
+    /// The session that sent it.
     pub session: u32,
     /// When it was sent, in seconds since the run's start.
     pub began_s: f64,
-    /// When its answer was there.
+    /// When its reply arrived, in seconds since the run's start.
     pub ended_s: f64,
     /// Whether it was rolled back.
     pub rolled_back: bool,
 }
 
 impl HistorySummary {
-    /// Anomalies of all kinds.
+    /// Number of anomalies of all kinds.
     pub fn found(&self) -> u64 {
-        self.anomalies.values().sum()
+        self.anomalies.values().copied().fold(0, u64::saturating_add)
     }
 }

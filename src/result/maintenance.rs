@@ -1,22 +1,22 @@
-//! Work of the database that a run asks for beside its transactions.
+//! Maintenance that a run requests from the database.
 
 use serde::{Deserialize, Serialize};
 
 use super::Recorded;
 
-/// Work of the database that Graymark asked for in a run.
+/// A maintenance request of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Maintenance {
-    /// What kind.
+    /// Kind of maintenance.
     pub kind: Recorded<MaintenanceKind>,
-    /// When it was asked for, in seconds since the run's start; negative before it.
+    /// Time of the request, in seconds since the run's start; negative before it.
     pub start_s: f64,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What was done, in the engine's terms: buffers or pages written.
+    /// The work, in the engine's terms: buffers or pages written.
     pub work: String,
-    /// Of a warm-up: rows that were read.
+    /// For a warm-up: rows read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
 }

@@ -1,5 +1,4 @@
-//! What a run comes to, as types: the ground floor that the driver, the record, the judge, the studies and the reports
-//! share.
+//! The results of a run, as types. Driver, record, judge, studies and reports share them.
 //!
 //! The format of a record on disk is defined by these types. Nothing in this folder reads a file, a clock or a
 //! database.

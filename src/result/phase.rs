@@ -11,12 +11,12 @@ pub enum Phase {
     RampUp,
     /// The measurement interval.
     Measurement,
-    /// Transactions under way at the end of the interval are completed.
+    /// Transactions in progress at the end of the interval are completed.
     WindDown,
 }
 
 impl Phase {
-    /// As it is written in records.
+    /// Its name in records.
     pub fn name(self) -> &'static str {
         match self {
             Phase::RampUp => "ramp_up",

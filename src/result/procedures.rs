@@ -1,36 +1,35 @@
-//! Whether the stored procedures of a database are those that this program makes: their source in the database's
-//! catalog is compared with its own, to the letter.
+//! Whether the source of a database's stored procedures is identical to this program's.
 
 use serde::{Deserialize, Serialize};
 
-/// What the stored procedures are that a run calls.
+/// The stored procedures that a run calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Procedures {
-    /// None is called.
+    /// None are called.
     Unused,
-    /// All have the source that this program gives them.
+    /// All have this program's source.
     Own,
-    /// These have another one, or are missing.
+    /// These have another source, or are missing.
     Other(Vec<String>),
-    /// The database does not let this user read the source of these, and the others are this program's.
+    /// This user cannot read the source of these; the others have this program's.
     Unread(Vec<String>),
 }
 
-/// What is found of one procedure.
+/// The source of one procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// This program's.
+    /// This program's source.
     Own,
-    /// Another one, or none.
+    /// Another source, or missing.
     Other,
-    /// One that may not be read.
+    /// Not readable.
     Unread,
 }
 
 impl Procedures {
-    /// Of all that a workload calls, by name.
+    /// Combines the procedures that a workload calls, by name.
     pub fn of<'a>(found: impl IntoIterator<Item = (&'a str, Source)>) -> Procedures {
         let (mut other, mut unread) = (Vec::new(), Vec::new());
         for (name, source) in found {
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_is_another_is_enough() {
+    fn one_procedure_with_another_source_is_enough() {
         use Source::{Other, Own, Unread};
         assert_eq!(Procedures::of([("a", Own), ("b", Own)]), Procedures::Own);
         assert_eq!(Procedures::of([("a", Own), ("b", Unread)]), Procedures::Unread(vec!["b".to_owned()]));

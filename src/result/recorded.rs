@@ -1,16 +1,16 @@
-//! Values of fixed sets, as they stand in records: a later version of Graymark may write one that this one does not
-//! know. Such a record is not damaged; the value is kept as it is, and shown by its name.
+//! Values of enumerations in records: a later version of Graymark may write a value that this one does not know. The
+//! record stays readable; the value is kept, and shown by its name.
 
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A value of a fixed set, as a record has it.
+/// A value of an enumeration in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded<T> {
-    /// One of the set.
+    /// A known value.
     Known(T),
-    /// One that only a later version of Graymark knows.
+    /// A value of a later version.
     Unknown(Value),
 }
 
@@ -25,7 +25,7 @@ impl<T> Recorded<T> {
 }
 
 impl<T: Serialize> Recorded<T> {
-    /// As it is written in records, without what a later version may have written beside the name.
+    /// Its name in records, without further data of a later version.
     pub fn name(&self) -> String {
         match serde_json::to_value(self) {
             Ok(Value::String(name)) => name,
@@ -67,7 +67,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Recorded<T> {
         let value = Value::deserialize(from)?;
         match T::deserialize(&value) {
             Ok(known) => Ok(Recorded::Known(known)),
-            // Values of a set are names, or objects with the name as their only key.
+            // Values are strings, or objects with the name as their only key.
             Err(_) if value.is_string() || value.as_object().is_some_and(|named| named.len() == 1) => {
                 Ok(Recorded::Unknown(value))
             }
@@ -103,7 +103,7 @@ mod tests {
     use crate::result::summary::State;
 
     #[test]
-    fn a_word_of_a_later_version_is_kept_and_shown() {
+    fn a_value_of_a_later_version_is_kept_and_shown() {
         let read = |text: &str| serde_json::from_str::<Recorded<State>>(text).unwrap();
         assert_eq!(read("\"held\""), State::Held);
         for text in ["\"waived\"", "{\"waived\":{\"by\":\"someone\"}}"] {

@@ -1,40 +1,40 @@
-//! What a serial read of tables came to.
+//! The result of a serial read of tables.
 
 use serde::{Deserialize, Serialize};
 
 use super::Identity;
 
-/// What was done to the caches between the tables and their storage.
+/// The state of the caches between the tables and their storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CacheState {
-    /// Whether all of them were emptied: the database's own and the system's.
+    /// Whether all of them were emptied: the database's and the system's.
     pub cold: bool,
-    /// What was done, and why not more, in a sentence.
+    /// What was emptied, and why not more, in a sentence.
     pub how: String,
 }
 
-/// A table that was read from end to end.
+/// A table that was read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scanned {
     /// Rows in it.
     pub rows: u64,
-    /// Bytes that the table occupies on disk, without its secondary indexes; none where that is not known, or not yet.
+    /// Size of the table on disk, without its secondary indexes; `None` if unknown, or not known yet.
     pub bytes: Option<u64>,
-    /// Seconds from asking to the last row.
+    /// Seconds from the request to the last row.
     pub seconds: f64,
 }
 
 impl Scanned {
-    /// Millions of bytes a second; none where the bytes are not known or nothing was read.
+    /// Megabytes per second; `None` if the size is unknown or nothing was read.
     pub fn mb_per_s(&self) -> Option<f64> {
         let bytes = self.bytes.filter(|bytes| *bytes > 0)? as f64;
         (self.seconds > 0.0).then(|| bytes / 1e6 / self.seconds)
     }
 }
 
-/// A serial read of all tables, or of some before it was interrupted.
+/// A serial read of all tables, or of some if it was interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scan {
@@ -42,19 +42,19 @@ pub struct Scan {
     pub workload: String,
     /// The database.
     pub engine: Identity,
-    /// Warehouses, branches.
+    /// Number of warehouses or branches.
     pub scale: u32,
-    /// What was done to the caches before the first pass.
+    /// The state of the caches before the first pass.
     pub caches: CacheState,
-    /// The first pass, with the caches so, and the second right after it.
+    /// The first pass, with the caches in this state, and the second right after it.
     pub passes: Vec<Pass>,
-    /// Of TPC-C: the estimated working set of a warehouse in bytes.
+    /// For TPC-C: the estimated working set of a warehouse in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set_bytes: Option<u64>,
-    /// Why the sizes of the tables are not known, if the database would not tell them.
+    /// Why the sizes of the tables are unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sizes_unknown: String,
-    /// Whether it was ended before its time.
+    /// Whether it was stopped early.
     pub interrupted: bool,
 }
 
@@ -62,24 +62,23 @@ pub struct Scan {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Pass {
-    /// `cold`, or `first` where not all caches could be emptied; then `warm`.
+    /// `cold`, or `first` if not all caches could be emptied; then `warm`.
     pub name: String,
     /// The tables in the workload's order.
     pub tables: Vec<(String, Scanned)>,
-    /// Bytes that the database's processes had read from storage meanwhile, as the system counts them; none where that
-    /// cannot be known.
+    /// Bytes that the database's processes read from storage, as counted by the system; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_read_bytes: Option<f64>,
 }
 
 impl Pass {
-    /// All tables as one; its bytes are none if those of one table are.
+    /// The sum of all tables; its size is `None` if one table's is.
     pub(crate) fn total(&self) -> Scanned {
         let all = || self.tables.iter().map(|(_, table)| table);
         Scanned {
-            rows: all().map(|table| table.rows).sum(),
-            bytes: all().map(|table| table.bytes).sum(),
-            seconds: all().map(|table| table.seconds).sum(),
+            rows: all().map(|table| table.rows).fold(0, u64::saturating_add),
+            bytes: all().try_fold(0u64, |sum, table| Some(sum.saturating_add(table.bytes?))),
+            seconds: all().fold(0.0, |sum, table| sum + table.seconds),
         }
     }
 }

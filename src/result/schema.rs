@@ -1,6 +1,6 @@
-//! JSON schemas of a record's files, made from these types and kept in `docs/schema`.
+//! JSON schemas of a record's files, generated from these types and kept in `docs/schema`.
 //!
-//! `GRAYMARK_RENEW=1 cargo test --lib schema` writes them anew after a change of the types.
+//! `GRAYMARK_RENEW=1 cargo test --lib schema` regenerates them after a change of the types.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,31 +17,31 @@ use super::tune::Tuned;
 use super::{Environment, Event, LoadReport, Summary};
 use crate::measure::counters::Counter;
 
-/// The files of a record, and other outputs, that have a schema, each with the title of what it holds.
+/// The files of a record, and other outputs, that have a schema, each with its title.
 fn all() -> [(&'static str, &'static str, Schema); 10] {
     [
-        (file::HEADER, "What identifies a record of Graymark", schema::<Header>()),
-        (file::ENVIRONMENT, "Where a run took place", schema::<Environment>()),
-        (file::LOAD, "What loading came to", schema::<LoadReport>()),
-        (file::EVENTS, "One line of events.jsonl: something that happened in a run", schema::<Event>()),
-        (file::ACID, "What graymark acid found, also printed by --json", schema::<Acid>()),
-        (file::SCAN, "What graymark scan found, also printed by --json", schema::<Scan>()),
-        (file::TUNE, "What graymark tune found, also printed by --json", schema::<Tuned>()),
-        (file::DUET, "What graymark duet found, also printed by --json", schema::<Duet>()),
-        ("doctor.json", "What graymark doctor --json prints", schema::<Diagnosis>()),
+        (file::HEADER, "The header of a record", schema::<Header>()),
+        (file::ENVIRONMENT, "The environment of a run", schema::<Environment>()),
+        (file::LOAD, "The report of a load", schema::<LoadReport>()),
+        (file::EVENTS, "One line of events.jsonl: an event of a run", schema::<Event>()),
+        (file::ACID, "The result of graymark acid, also printed by --json", schema::<Acid>()),
+        (file::SCAN, "The result of graymark scan, also printed by --json", schema::<Scan>()),
+        (file::TUNE, "The result of graymark tune, also printed by --json", schema::<Tuned>()),
+        (file::DUET, "The result of graymark duet, also printed by --json", schema::<Duet>()),
+        ("doctor.json", "The result of graymark doctor, printed by --json", schema::<Diagnosis>()),
         (file::SUMMARY, "The summary of a run, also printed by --json", schema::<Summary>()),
     ]
 }
 
 fn schema<T: JsonSchema>() -> Schema {
-    // What is written and what older versions wrote: a key that may be left out is not required.
+    // Accepts what is written and what older versions wrote: a key that may be missing is not required.
     SchemaSettings::draft2020_12()
         .with_transform(RecursiveTransform(plain))
         .into_generator()
         .into_root_schema_for::<T>()
 }
 
-/// Takes the marks of rustdoc out of descriptions.
+/// Removes rustdoc markup from descriptions.
 fn plain(schema: &mut Schema) {
     if let Some(text) = schema.get("description").and_then(serde_json::Value::as_str) {
         let text = text.replace("[`", "`").replace("`]", "`").replace('\n', " ");

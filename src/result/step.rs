@@ -1,18 +1,18 @@
-//! What a run does around the load that it measures.
+//! Steps of a run before and after its load.
 
 use super::scan::{CacheState, Scanned};
 use super::{Finding, Identity, LoadStep};
 use crate::workload::Headline;
 
-/// A step of a run before or after its load is offered, or of a load alone. It is part of the stream of events; a
-/// record keeps what comes of it.
+/// A step of a run before or after its load, or of a load alone. Steps are part of the stream of events; a record
+/// contains their results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// The database answers.
+    /// The database responds.
     Connected(Identity),
-    /// What the user should know of how the database was reached.
+    /// A warning about the connection.
     Warning(String),
-    /// Nothing more is asked of the database: what is left is to write the result down.
+    /// All requests to the database have ended: only the result remains to be written.
     DatabaseDone,
     /// The private server was killed, and recovers.
     RecoveryBegan,
@@ -21,86 +21,97 @@ pub enum Step {
         /// Rows of the whole population.
         rows: u64,
     },
-    /// A load or a restore goes on.
+    /// Progress of a load or a restore.
     Load(LoadStep),
-    /// A load has ended, whatever came of it.
+    /// A load has ended, successfully or not.
     LoadEnded,
-    /// Whether the stored procedures are Graymark's cannot be known: this user may not read these.
+    /// The source of these stored procedures cannot be verified: this user may not read it.
     ProceduresUnread(Vec<String>),
-    /// The consistency conditions are going to be checked.
+    /// The check of the consistency conditions begins.
     CheckBegan {
-        /// Whether the run is over.
+        /// Whether it is the check after the run.
         after: bool,
     },
-    /// The condition of this id is going to be checked.
+    /// This number of conditions is going to be checked.
+    Conditions(usize),
+    /// The check of the condition with this id begins.
     Checking(String),
     /// A condition was checked.
     Checked(Finding),
-    /// No further condition is going to be checked.
+    /// The check of the conditions has ended.
     CheckEnded,
-    /// The caches were emptied for a serial read, as far as that goes.
+    /// The caches were emptied for a serial read, as far as possible.
     CachesEmptied(CacheState),
-    /// A table was read from end to end.
+    /// A table was read completely.
     Scanned {
         /// The name of the pass: `cold`, `first` or `warm`.
         pass: String,
         /// The table.
         table: String,
-        /// How it went.
+        /// The result.
         scanned: Scanned,
     },
-    /// The caches are going to be warmed up.
+    /// A warm-up of the caches begins.
     WarmUpBegan {
         /// By rows at random; otherwise by reading all tables.
         random: bool,
     },
-    /// A warm-up at random goes on.
+    /// Progress of a warm-up at random.
     WarmUp {
         /// Rows read so far.
         rows: u64,
-        /// The most that there will be.
+        /// The maximum number of rows.
         most: u64,
     },
-    /// A warm-up has ended, whatever came of it.
+    /// A warm-up has ended, successfully or not.
     WarmUpEnded {
-        /// What was done, in the engine's terms; none if nothing was.
+        /// The work, in the engine's terms; `None` if there was none.
         work: Option<String>,
-        /// Seconds that it took.
+        /// Duration in seconds.
         seconds: f64,
     },
-    /// The load is offered until throughput and hit rate change no more.
+    /// The load runs until throughput and hit rate are steady.
     SteadyBegan {
-        /// For so many seconds at most.
+        /// Maximum seconds.
         most: u32,
     },
-    /// Throughput and hit rate change no more, or the time for that is over.
+    /// Throughput and hit rate are steady, or the time limit is reached.
     SteadyEnded {
-        /// How it went.
+        /// The result, in words.
         work: String,
-        /// Seconds that it took.
+        /// Duration in seconds.
         seconds: f64,
     },
-    /// The load is going to be offered: what follows are the driver's events.
+    /// The run waits until a standby that it will read has all that the database had before.
+    StandbyBehind {
+        /// The name of the standby.
+        standby: String,
+        /// Bytes of the log that it still has to replay.
+        bytes: u64,
+    },
+    /// The load begins: the driver's events follow.
     DriveBegan {
         /// Seconds of ramp-up and measurement interval together.
         seconds: u32,
+        /// Seconds of the ramp-up, at most if it is automatic.
+        ramp_up: u32,
         /// The transaction type of the headline figure.
         headline: usize,
-        /// What that figure counts.
+        /// The unit of that figure.
         counts: Headline,
-        /// The workload, as records name it.
+        /// The workload's name in records.
         workload: &'static str,
         /// Its transaction types.
         transactions: &'static [&'static str],
     },
-    /// The run is over, and the database cannot be asked for its count. It is tried again.
+    /// The run is over, and the database's counts cannot be queried. The query is repeated.
     DatabaseAway {
-        /// In the words of the database or the operating system.
+        /// The error of the database or the operating system.
         why: String,
-        /// Seconds that it is still waited for.
+        /// Remaining seconds.
         left: f64,
     },
-    /// The database could be asked in the end.
+    /// The database's counts could be queried in the end.
     DatabaseBack {
         /// Seconds since the run's end.
         after: f64,

@@ -1,4 +1,4 @@
-//! The summary of a run: the JSON contract that scripts hang on. Keys are only ever added.
+//! The summary of a run: a stable JSON format for scripts. Keys are only ever added.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub use crate::result::connections::{Acknowledged, Connections, HostSummary, Loo
 use crate::result::faults::FaultSummary;
 use crate::result::history::HistorySummary;
 use crate::result::maintenance::Maintenance;
-use crate::result::nodes::NodeSummary;
+use crate::result::nodes::{ByNodes, NodeSummary};
 use crate::result::scan::CacheState;
 pub use crate::result::verdict::{Clause, Consistency, Durability, DurabilityClass, State, Verdict};
 use crate::result::within::StatementWithin;
 use crate::result::{Arrivals, Identity, Manifest, ReadOnlyOn, Recorded, Via};
 
-/// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
+/// The summary of a run: `summary.json` in the record, and `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
@@ -33,83 +33,86 @@ pub struct Summary {
     pub workload: String,
     /// The database.
     pub engine: Identity,
-    /// How transactions were spoken.
+    /// How transactions were sent.
     pub via: Recorded<Via>,
-    /// What the stored procedures were that the run called; none in older records.
+    /// The source of the stored procedures that the run called; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub procedures: Option<Recorded<Procedures>>,
-    /// Isolation level that the sessions asked for.
+    /// Isolation level requested by the sessions.
     pub isolation: String,
-    /// Where transactions went that change nothing, if not where all others went: `standby`.
+    /// Settings that change isolation at the same level; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation_settings: Option<BTreeMap<String, String>>,
+    /// Where read-only transactions were sent, if not to the same server as all others: `standby`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_on: Option<Recorded<ReadOnlyOn>>,
-    /// Which of its profiles, where it has several: `gray`, `tpc-b`, `tpc-a`.
+    /// The workload's profile, if it has several: `gray`, `tpc-b`, `tpc-a`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// `none`, `standard`.
     pub pace: String,
-    /// Warehouses, branches.
+    /// Number of warehouses or branches.
     pub scale: u32,
-    /// Sessions at the database.
+    /// Number of database sessions.
     pub clients: u32,
     /// The seed that every input derives from.
     pub seed: u64,
-    /// How the population was made.
+    /// The parameters of the population.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<Manifest>,
-    /// When the run began, RFC 3339, UTC.
+    /// Start of the run, RFC 3339, UTC.
     pub started: String,
     /// Length of the ramp-up in seconds.
     pub ramp_up_s: f64,
-    /// How the ramp-up ended, if it was to end when the load is steady.
+    /// How an automatic ramp-up ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp_up_auto: Option<Settled>,
-    /// Length of the measurement interval in seconds, as it was.
+    /// Actual length of the measurement interval in seconds.
     pub interval_s: f64,
-    /// Whether the run was ended before its time.
+    /// Whether the run was stopped early.
     pub interrupted: bool,
-    /// Completed New-Orders a minute in the interval, rolled-back ones included (clause 5.4.2).
+    /// Completed New-Orders per minute in the interval, rolled-back ones included (clause 5.4.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders_per_minute: Option<f64>,
-    /// Of DebitCredit: completed transactions a second in the interval.
+    /// DebitCredit: completed transactions per second in the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tps: Option<f64>,
-    /// Transactions of all types a second in the interval.
+    /// Transactions of all types per second in the interval.
     pub transactions_per_second: f64,
-    /// What the headline figure is called: `NOPM` without think time.
+    /// The unit of the headline figure: `NOPM` without think time.
     pub metric: String,
-    /// With pace: percent of what it allows: of TPC-C 12.86 New-Orders a minute and warehouse (clause 4.1.3), of
-    /// DebitCredit one transaction a second and branch.
+    /// With pace: percent of the maximum that it allows: for TPC-C 12.86 New-Orders per minute and warehouse (clause
+    /// 4.1.3), for DebitCredit one transaction per second and branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<f64>,
-    /// By transaction type.
+    /// Figures by transaction type.
     pub transactions: BTreeMap<String, TransactionSummary>,
-    /// By transaction type: what part failed for good, from 0 to 1, over the whole run.
+    /// By transaction type: the share that failed after all retries, from 0 to 1, over the whole run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, f64>,
-    /// By transaction type: what became of all that were asked for, over the whole run, ramp-up and wind-down included.
+    /// By transaction type: outcomes of all requested transactions, over the whole run, ramp-up and wind-down included.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<String, Outcomes>,
-    /// The part of each type that was allowed to fail without the command failing, from 0 to 1.
+    /// The share of each type that may fail without the command failing, from 0 to 1.
     #[serde(default)]
     pub allowed_errors: f64,
-    /// With pace: what terminals, queue and driver did in the measurement interval.
+    /// With pace: terminals, queue and driver in the measurement interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<PacingSummary>,
-    /// With a rate: what was offered, and whether the database kept up.
+    /// With a rate: the offered load, and whether the database kept up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoopSummary>,
-    /// What the inputs of the measurement interval were, by the names of `Workload::TALLIES`: `order_lines`,
+    /// Sums over the inputs of the measurement interval, by the names of `Workload::TALLIES`: `order_lines`,
     /// `remote_order_lines` and so on.
     #[serde(default)]
     pub tallies: BTreeMap<String, u64>,
-    /// Checkpoints, vacuums and warm-ups that Graymark asked for.
+    /// Checkpoints, vacuums and warm-ups that Graymark requested.
     #[serde(default)]
     pub maintenance: Vec<Maintenance>,
-    /// What was asked for of this kind and the engine does not have, in words.
+    /// Maintenance that was requested and that the engine does not support, in words.
     #[serde(default)]
     pub maintenance_notes: Vec<String>,
-    /// What became of the caches before the run, if it was to begin cold.
+    /// The state of the caches before the run, if they were to be emptied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<CacheState>,
     /// The constants C of NURand in the run (clause 2.1.6), by name: `c_last`, `c_id`, `ol_i_id`.
@@ -118,45 +121,45 @@ pub struct Summary {
     /// Highest throughput of a second and of ten seconds in the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peaks: Option<Peaks>,
-    /// Dips and blackouts of the interval; none where nobody looked for them.
+    /// Dips and blackouts of the interval; `None` if they were not looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dips: Option<Vec<Dip>>,
-    /// Stretches of the interval in which nothing at all was completed, longer than chance explains: start in seconds
-    /// since the run's start, and length.
+    /// Periods of the interval in which no transaction completed, longer than chance explains: start in seconds since
+    /// the run's start, and length.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standstills: Vec<(f64, f64)>,
-    /// When throughput was steady; none of runs in stages, of short ones, and where nobody looked.
+    /// When throughput became steady; `None` for runs in stages, short runs, and records that did not determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyState>,
     /// Counters of database, system and client in the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<CountersSummary>,
-    /// How long the database took to recover after a kill; none where the plan did not ask for it, or it was not
+    /// How long the database took to recover after a kill; `None` if the plan did not request it, or it was not
     /// reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// What others took from the run: CPU of the machine, time of the hypervisor, time of the device. None where nobody
-    /// looked.
+    /// Resource usage by others: CPU of the machine, time of the hypervisor, time of the device. `None` if not
+    /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strangers: Option<Strangers>,
-    /// Where the time of the mean transaction went, by type and part; none where nobody could look.
+    /// The breakdown of the mean response time, by type and part; `None` if not available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waterfall: Option<Waterfall>,
-    /// What the statements within the stored procedures cost, what took most time first; none where the server does not
-    /// tell.
+    /// Costs of the statements within stored procedures, the most expensive first; `None` if the server does not report
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statements_within: Option<Vec<StatementWithin>>,
-    /// What bounds the throughput: resources, causes, Little's law. None of a run without transactions.
+    /// The bounds of throughput: resources, causes, Little's law. `None` for a run without transactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
     /// Retries by reason, over the whole run.
     pub retries: BTreeMap<String, u64>,
-    /// Errors by the database's words, over the whole run; the most frequent ones.
+    /// Errors by the database's message, over the whole run; the most frequent ones.
     pub errors: BTreeMap<String, u64>,
-    /// What the database counted.
+    /// Client and database counts.
     pub database: DatabaseCount,
-    /// Rows before the run of tables that transactions change the number of, counted where the conditions were checked
-    /// before it.
+    /// Row counts before the run of tables whose size transactions change; only counted together with the consistency
+    /// conditions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial_rows: BTreeMap<String, u64>,
     /// The consistency conditions before and after the run.
@@ -164,45 +167,62 @@ pub struct Summary {
     /// Whether a commit waits for the disk, by the settings of the run's sessions (clause 3.5).
     #[serde(default)]
     pub durability: Durability,
-    /// What tests of the database's ACID properties came to, where a record of them was given.
+    /// Results of ACID tests of the database, if a record of them was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acid: Option<AcidProof>,
-    /// What the history of reads and writes shows of isolation, where one was kept.
+    /// Isolation anomalies in the history of reads and writes, if it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<HistorySummary>,
-    /// What the result costs, where a price file was given.
+    /// The price of the result, if a price file was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceSummary>,
-    /// Of a run in stages: what each of them came to, in order.
+    /// For a run in stages: the figures of each stage, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageSummary>,
-    /// What went wrong by plan, in the order of time, and how the database stood it.
+    /// Planned faults in order of time, and their effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSummary>,
-    /// Whether sessions were led through a relay of Graymark's own, as they are where network faults are planned: its
-    /// copying is part of response times and of the client's cost.
+    /// Whether sessions were connected through Graymark's relay, as in runs with planned network faults: its copying is
+    /// part of response times and of the client's cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relayed: bool,
-    /// Rules of the standard that the run keeps or breaks.
+    /// The rules of the standard that the run meets or breaks.
     pub verdict: Verdict,
-    /// What the load generator itself cost.
+    /// The resource usage of the load generator.
     pub client: ClientCost,
-    /// What the server cost.
+    /// The resource usage of the server.
     pub server: ServerCost,
-    /// Where the database keeps its files.
+    /// The storage of the database's files.
     #[serde(default)]
     pub storage: Storage,
-    /// Connections lost and what that did.
+    /// Lost connections and their effects.
     pub connections: Connections,
-    /// What each host did, where the URL names several.
+    /// The figures of each host, if the URL names several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostSummary>,
-    /// What each node of a cluster was, and how far standbys were behind; in an earlier record of one, and where there
-    /// are none, empty.
+    /// Transactions by the nodes of their rows, over the whole run, by type; empty if it is unknown which node has
+    /// which rows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_nodes: BTreeMap<String, ByNodes>,
+    /// The role of each node of a cluster, and the replication lag of standbys; empty in older records, and if there
+    /// are no nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
-    /// Where the record is.
+    /// Mean number of network round trips per transaction, over the whole run; `None` if not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<RoundTrips>,
+    /// The directory of the record.
     pub record: String,
+}
+
+/// Mean number of network round trips per transaction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RoundTrips {
+    /// Over all types.
+    pub overall: f64,
+    /// By type of completed transactions.
+    pub transactions: BTreeMap<String, f64>,
 }
 
 impl Summary {
@@ -212,78 +232,77 @@ impl Summary {
     }
 }
 
-/// What one transaction type did in the measurement interval.
+/// The figures of one transaction type in the measurement interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TransactionSummary {
     /// Started and completed in the interval, rolled-back ones included.
     pub completed: u64,
-    /// Rolled back as the standard asks.
+    /// Rolled back as the standard requires.
     pub rolled_back: u64,
-    /// Failed for good.
+    /// Failed after all retries.
     pub errors: u64,
-    /// Connection lost while they were committed: nobody knows their fate.
+    /// Connection lost during the commit: the outcome is unknown.
     #[serde(default)]
     pub unknown: u64,
-    /// Tried again.
+    /// Retries.
     pub retries: u64,
     /// Percent of all completed transactions.
     pub share_percent: f64,
-    /// From intent to the moment the user was told, be it a complete reply or a failure.
+    /// Response time, from intent to complete reply or failure.
     pub response_ms: LatencySummary,
-    /// From a session taking it up to that moment.
+    /// Service time, from the start in a session to complete reply or failure.
     pub service_ms: LatencySummary,
 }
 
-/// What became of the transactions of a type.
+/// The outcomes of the transactions of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outcomes {
-    /// Committed, or rolled back as the standard asks.
+    /// Committed, or rolled back as the standard requires.
     pub completed: u64,
-    /// Failed for good.
+    /// Failed after all retries.
     pub failed: u64,
-    /// Nobody knows, as the connection was lost while they were committed.
+    /// Unknown, because the connection was lost during the commit.
     pub unknown: u64,
-    /// Of `completed`, those that ended within the measurement interval; none in older records.
+    /// Number of `completed` that ended within the measurement interval; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_interval: Option<u64>,
-    /// Transactions that were under way when the measurement interval ended: no response time holds them.
+    /// Transactions in progress when the measurement interval ended: no response time includes them.
     #[serde(default)]
     pub open_at_end: u64,
-    /// Of these, the longest that a user waited, in seconds.
+    /// The longest wait of these, in seconds.
     #[serde(default)]
     pub longest_open_s: f64,
 }
 
 impl Outcomes {
-    /// All that were asked for.
+    /// All requested transactions.
     pub fn asked(&self) -> u64 {
         self.completed.saturating_add(self.failed).saturating_add(self.unknown)
     }
 
-    /// The part that failed, from 0 to 1.
+    /// The share that failed, from 0 to 1.
     pub fn failed_share(&self) -> f64 {
         if self.asked() > 0 { self.failed as f64 / self.asked() as f64 } else { 0.0 }
     }
 }
 
-/// What a result costs. Rounded as clause 7.3.2 of TPC-C asks.
+/// The price of a result, rounded as TPC-C clause 7.3.2 requires.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PriceSummary {
     /// `USD`, `EUR`, `$`.
     pub currency: String,
-    /// Years whose upkeep is in the price.
+    /// Years whose maintenance is in the price.
     pub years: u32,
     /// Parts of the priced system.
     pub parts: u32,
     /// The price of all of them, rounded up to the whole currency unit.
     pub total: u64,
-    /// What the price of a unit is called: `USD/NOPM`.
+    /// The unit of the price per unit of the metric: `USD/NOPM`.
     pub metric: String,
-    /// The price of a unit of the run's metric, rounded up to three significant digits; none where nothing was
-    /// measured.
+    /// The price per unit of the run's metric, rounded up to three significant digits; `None` if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_metric: Option<f64>,
 }
@@ -292,54 +311,54 @@ pub struct PriceSummary {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StageSummary {
-    /// Clients at work.
+    /// Number of clients.
     pub clients: u32,
-    /// When it began, in seconds since the run's start.
+    /// Start, in seconds since the run's start.
     pub start_s: f64,
-    /// Its length in seconds, as it was.
+    /// Actual length in seconds.
     pub seconds: f64,
-    /// Whether it came to its end. If not, the run was interrupted in it.
+    /// Whether it ran to its end. If not, the run was interrupted during it.
     pub whole: bool,
     /// Transactions of all types, started and completed in the measurement interval.
     pub completed: u64,
-    /// Failed for good.
+    /// Failed after all retries.
     pub errors: u64,
-    /// Tried again.
+    /// Retries.
     pub retries: u64,
-    /// Transactions of all types a second.
+    /// Transactions of all types per second.
     pub transactions_per_second: f64,
-    /// Where the headline figure is of New-Orders: those completed a minute.
+    /// New-Orders completed per minute, if the headline figure counts New-Orders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders_per_minute: Option<f64>,
-    /// From intent to complete reply, of the transaction type whose rate is the headline figure.
+    /// Response times of the transaction type of the headline figure.
     pub response_ms: LatencySummary,
-    /// CPU time of the client over its transactions, in microseconds; none where it is not known.
+    /// CPU time of the client per transaction, in microseconds; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_cpu_us_per_transaction: Option<f64>,
-    /// CPU time of the server's processes over its transactions, in microseconds; none where it is not known.
+    /// CPU time of the server's processes per transaction, in microseconds; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_us_per_transaction: Option<f64>,
     /// Percent of the responses, of all types, that took longer than 2 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_2s_percent: Option<f64>,
-    /// Counters of the stage; none where nothing was counted in it.
+    /// Counters of the stage; `None` if nothing was counted in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<CountersSummary>,
 }
 
-/// How long a private server took to recover after it was killed at the end of a run, with its log as full as the run
-/// left it. Gray and Levine ask for ten minutes at most.
+/// How long a private server took to recover after it was killed at the end of a run, with its log as it was then. Gray
+/// and Levine allow ten minutes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recovery {
-    /// Seconds from the kill until it took connections again, its start included.
+    /// Seconds from the kill until it accepted connections, its start included.
     pub seconds: f64,
-    /// Seconds from the last checkpoint that was seen to end to the run's end; none if none was seen.
+    /// Seconds from the end of the last observed checkpoint to the run's end; `None` if none was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_checkpoint_s: Option<f64>,
 }
 
-/// What terminals, queue and driver did in the measurement interval of a paced run.
+/// Terminals, queue and driver in the measurement interval of a paced run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PacingSummary {
@@ -347,58 +366,57 @@ pub struct PacingSummary {
     pub keying_s: BTreeMap<String, Range>,
     /// Think times by transaction type, in seconds.
     pub think_s: BTreeMap<String, Range>,
-    /// Response time of the menu. It needs nothing of the database, so that it is null (clause 5.3.3).
+    /// Response time of the menu. It does not use the database, so it is null (clause 5.3.3).
     pub menu_ms: LatencySummary,
     /// From queueing a deferred Delivery to its end (clause 2.7.2.2).
     pub deferred_ms: LatencySummary,
-    /// Deferred Deliveries that were queued and done in the interval.
+    /// Deferred Deliveries that were queued and executed in the interval.
     #[serde(default)]
     pub deferred_completed: u64,
-    /// Of these, done within the 80 s of clause 2.7.2.2.
+    /// Of these, executed within the 80 s of clause 2.7.2.2.
     #[serde(default)]
     pub deferred_within_limit: u64,
-    /// Deliveries in the result file, as it can be read after the run; none if the run kept none.
+    /// Deliveries that can be read from the result file after the run; `None` if there is no such file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_lines: Option<u64>,
-    /// How long transactions waited between terminal and session.
+    /// Waiting times between terminal and session.
     pub queue_ms: LatencySummary,
-    /// The longest that the queue has been.
+    /// The maximum length of the queue.
     pub longest_queue: u64,
-    /// How late the driver sent what its terminals had finished keying.
+    /// Lateness of the driver in sending what its terminals had finished keying.
     pub lateness_ms: LatencySummary,
     /// Whether the driver, not the database, was the limit: its 99th percentile of lateness is above 100 ms, the
     /// resolution that clause 5.3.4 asks of its clock.
     pub driver_limited: bool,
-    /// Transactions that terminals had sent at the end of the run and no session ever worked.
+    /// Transactions that terminals had sent and no session had executed at the end of the run.
     pub unfinished: u64,
 }
 
-/// What an open loop offered in the measurement interval, and what became of it.
+/// The load of an open loop in the measurement interval, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OpenLoopSummary {
-    /// Transactions a second that were asked for.
+    /// Requested transactions per second.
     pub rate: f64,
-    /// How they came.
+    /// Arrival process.
     pub arrivals: Recorded<Arrivals>,
     /// Transactions that were due.
     pub offered: u64,
     /// `offered` over the length of the interval.
     pub offered_per_second: f64,
-    /// Of these, transactions that no session had taken when the interval ended. The times until then count in the
-    /// response times.
+    /// Of these, transactions that no session had started when the interval ended. Their waiting times until then count
+    /// in the response times.
     pub unserved: u64,
-    /// The most transactions that were due and that no session had taken yet.
+    /// The maximum number of due transactions that no session had started yet.
     pub longest_queue: u64,
-    /// From the moment at which a transaction was due to the one at which a session took it.
+    /// Time from when a transaction was due until a session started it.
     pub queue_ms: LatencySummary,
-    /// How late the driver was to let sessions know of what was due.
+    /// Lateness of the driver in passing due transactions to sessions.
     pub lateness_ms: LatencySummary,
-    /// Whether the driver was too late for the response times to be the database's: its 99th percentile of lateness is
-    /// above 10 ms.
+    /// Whether the driver's lateness distorts the response times: its 99th percentile is above 10 ms.
     pub driver_limited: bool,
-    /// Whether the database kept up: at the interval's end no more than a hundredth of what was offered, or one
-    /// transaction for each session, waited for a session.
+    /// Whether the database kept up: at the interval's end, at most 1 % of the offered transactions, or one per
+    /// session, were waiting for a session.
     pub kept_up: bool,
 }
 
@@ -406,13 +424,13 @@ pub struct OpenLoopSummary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Range {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// Shortest.
+    /// Minimum.
     pub min: f64,
     /// Mean.
     pub mean: f64,
-    /// Longest.
+    /// Maximum.
     pub max: f64,
 }
 
@@ -432,12 +450,12 @@ pub struct LatencySummary {
     pub p99: f64,
     /// 99.9th percentile.
     pub p999: f64,
-    /// The longest.
+    /// Maximum.
     pub max: f64,
 }
 
 impl Range {
-    /// All zero if there are none.
+    /// The range of these times; all zero if there are none.
     pub fn of(times: &Times) -> Range {
         let seconds = |us: u64| us as f64 / 1e6;
         let mean = if times.count > 0 { seconds(times.sum) / times.count as f64 } else { 0.0 };
@@ -446,7 +464,7 @@ impl Range {
 }
 
 impl LatencySummary {
-    /// Of a distribution in microseconds; all zero if it is empty.
+    /// Summarises a distribution in microseconds; all zero if it is empty.
     pub fn of(histogram: &Histogram<u64>) -> LatencySummary {
         let at = |share| quantile_ms(histogram, share);
         LatencySummary {
@@ -461,30 +479,30 @@ impl LatencySummary {
     }
 }
 
-/// Client's count against the database's own, over the whole run.
+/// The client's counts compared with the database's, over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DatabaseCount {
-    /// Whether they agree within what is ambiguous; none where the database was not asked.
+    /// Whether they agree, except for commits of unknown outcome; `None` if the database was not queried.
     pub agrees: Option<bool>,
-    /// Why the database was not asked; empty if it was.
+    /// Why the database was not queried; empty if it was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uncounted: String,
-    /// New-Orders committed by the database's count.
+    /// New-Orders committed according to the database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders: Option<i64>,
     /// By effect: `new_orders`, `payments`, `deliveries`.
     pub effects: BTreeMap<String, EffectCount>,
-    /// By effect: how many more the database counts than this run asked for. Someone else asked for them.
+    /// By effect: how many more the database has than this run requested, which are another client's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unasked: BTreeMap<String, u64>,
-    /// By effect: how many fewer the database counts than it told the client are committed.
+    /// By effect: how many fewer the database has than it acknowledged.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<String, u64>,
 }
 
 impl DatabaseCount {
-    /// Client's counts against the database's.
+    /// Compares the counts.
     pub fn of(effects: BTreeMap<String, EffectCount>) -> DatabaseCount {
         let of = |count: fn(&EffectCount) -> u64| {
             let counts = effects.iter().map(|(name, effect)| (name.clone(), count(effect)));
@@ -501,49 +519,49 @@ impl DatabaseCount {
     }
 }
 
-/// How often one effect happened.
+/// The counts of one effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EffectCount {
-    /// By the client.
+    /// The client's count.
     pub client: u64,
-    /// By the database.
+    /// The database's count.
     pub database: i64,
-    /// The most that commits of unknown fate can add to the client's count.
+    /// Maximum number of commits of unknown outcome that the database may have in addition.
     pub ambiguous: u64,
 }
 
 impl EffectCount {
-    /// Equal, but for what is ambiguous.
+    /// Whether the counts agree, except for commits of unknown outcome.
     pub fn agrees(&self) -> bool {
         let excess = i128::from(self.database) - i128::from(self.client);
         (0..=i128::from(self.ambiguous)).contains(&excess)
     }
 
-    /// How many more the database counts than the client can have asked for.
+    /// How many more the database has than the client can have requested.
     pub fn unasked(&self) -> u64 {
         let most = i128::from(self.client) + i128::from(self.ambiguous);
         u64::try_from(i128::from(self.database) - most).unwrap_or_default()
     }
 
-    /// How many fewer the database counts than it told the client are committed.
+    /// How many fewer the database has than it acknowledged.
     pub fn missing(&self) -> u64 {
         u64::try_from(i128::from(self.client) - i128::from(self.database)).unwrap_or_default()
     }
 }
 
-/// What the load generator itself cost.
+/// The resource usage of the load generator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClientCost {
-    /// User and system time of the process over the whole run, in seconds. With an engine in process it holds the
-    /// database's work too.
+    /// User and system CPU time of the process over the whole run, in seconds. For an embedded engine this includes the
+    /// database's work.
     pub cpu_s: f64,
     /// Of these, in user mode.
     pub cpu_user_s: f64,
-    /// `cpu_s` over the transactions of the whole run, in microseconds.
+    /// `cpu_s` per transaction of the whole run, in microseconds.
     pub cpu_us_per_transaction: f64,
-    /// The process' largest resident set so far, in bytes.
+    /// Peak resident set size of the process, in bytes.
     pub peak_rss_bytes: u64,
     /// Emulated terminals.
     pub terminals: u64,
@@ -551,23 +569,23 @@ pub struct ClientCost {
     pub threads: u32,
 }
 
-/// What the server cost, as far as it can be known.
+/// The resource usage of the server, if known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ServerCost {
     /// CPU time of the server's processes over the whole run, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
-    /// `cpu_s` over the transactions of the whole run, in microseconds.
+    /// `cpu_s` per transaction of the whole run, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us_per_transaction: Option<f64>,
 }
 
-/// Where the database keeps its files, as far as that is on this machine and can be known.
+/// The storage of the database's files, if they are on this machine and readable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Storage {
-    /// Bytes that are free after the run where the data is.
+    /// Free bytes on the data's file system after the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
     /// Whether the log is on another device than the data.

@@ -1,4 +1,4 @@
-//! What a search for better settings came to.
+//! The result of a search for better settings.
 
 use std::collections::BTreeMap;
 
@@ -6,140 +6,141 @@ use serde::{Deserialize, Serialize};
 
 use super::{Identity, Recorded};
 
-/// What is decided.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Some settings are faster than the start, by runs that had no part in choosing them.
+    /// Some settings are faster than the start, confirmed by runs that were not used to choose them.
     Winner,
-    /// No settings are shown to be faster.
+    /// No settings were shown to be faster.
     NoWinner,
-    /// The search was ended before its time.
+    /// The search was stopped early.
     Undecided,
 }
 
-/// How far a candidate came.
+/// The fate of a candidate in the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It was not run.
+    /// It was not tested.
     LeftOut,
     /// A run with it failed, or it may lose commits.
     Failed,
     /// Others were faster in the race.
     Dropped,
-    /// It is among the settings that were set beside the start in fresh runs.
+    /// It was compared with the start in fresh runs.
     Confirmed,
-    /// The race ended before it was dropped.
+    /// It was still in the race when that ended.
     InTheRace,
 }
 
-/// Throughput against that of the start, in percent of it; in a duet, of B against A, by pairs of slices.
+/// Throughput relative to the start, in percent; in a duet, of B relative to A, by pairs of slices.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Gain {
     /// The gain; the geometric mean over pairs of runs.
     pub percent: f64,
-    /// Lower end of its 95 % interval; none of a single pair.
+    /// Lower end of its 95 % confidence interval; `None` for a single pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_percent: Option<f64>,
-    /// Upper end of its 95 % interval; none of a single pair.
+    /// Upper end of its 95 % confidence interval; `None` for a single pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_percent: Option<f64>,
 }
 
-/// A candidate and what it came to.
+/// A candidate and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// Its name.
     pub name: String,
-    /// The settings, as they were given to the server.
+    /// The settings in the server's notation.
     pub settings: BTreeMap<String, String>,
     /// Why it may help.
     pub reason: String,
-    /// Where that is said.
+    /// The source of the recommendation.
     pub source: String,
-    /// What it costs or risks; empty if nothing is known.
+    /// Its costs or risks; empty if none are known.
     #[serde(default)]
     pub risk: String,
-    /// Whether the server has to be started again for it.
+    /// Whether it needs a restart of the server.
     pub restart: bool,
-    /// How it may lose committed data; none if it does not.
+    /// How it may lose committed data; `None` if it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loses: Option<String>,
-    /// How far it came.
+    /// Its fate in the search.
     pub fate: Recorded<Fate>,
     /// Why it was left out, failed or was dropped.
     #[serde(default)]
     pub why: String,
-    /// Its gain in the race. What came far in it did so by luck, too, so this is no measurement of a winner.
+    /// Its gain in the race. It is biased upwards for candidates that were selected by it, so it is not a measurement
+    /// of the winner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<Gain>,
-    /// Its runs in the race.
+    /// Number of its runs in the race.
     pub runs: usize,
 }
 
-/// Fresh runs of the start and of the settings that came first in the race, in pairs.
+/// Fresh runs of the start and of the best settings of the race, in pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Confirmation {
-    /// The candidates whose settings they are, together.
+    /// The candidates whose settings are combined.
     pub candidates: Vec<String>,
-    /// These settings.
+    /// The combined settings.
     pub settings: BTreeMap<String, String>,
-    /// Transactions a second of the start and of these settings, a pair each.
+    /// Transactions per second of the start and of these settings, for each pair.
     pub pairs: Vec<[f64; 2]>,
-    /// The gain; none without a pair.
+    /// The gain; `None` without a pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<Gain>,
 }
 
-/// `tune.json`: what `graymark tune` found.
+/// `tune.json`: the result of `graymark tune`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tuned {
     /// `tpcc`, `debitcredit`.
     pub workload: String,
-    /// The database; none if no run came to its end.
+    /// The database; `None` if no run finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Identity>,
     /// The scheme of its URL, such as `postgres`.
     pub scheme: String,
-    /// Warehouses, branches.
+    /// Number of warehouses or branches.
     pub scale: u32,
-    /// Sessions; none if no run came to its end.
+    /// Number of sessions; `None` if no run finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Seconds of a run's measurement interval.
+    /// Length of a run's measurement interval in seconds.
     pub interval_s: u32,
-    /// What is decided.
+    /// The decision.
     pub decision: Recorded<Decision>,
-    /// The same in a sentence.
+    /// The decision in a sentence.
     pub sentence: String,
     /// The winner's settings; empty without a winner.
     pub settings: BTreeMap<String, String>,
-    /// The file in the record that has them; none without a winner.
+    /// The file in the record that contains them; `None` without a winner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Fresh runs of the start and of what came first; none if nothing was faster in the race.
+    /// Fresh runs of the start and of the best settings; `None` if nothing was faster in the race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
-    /// Mean of the start's runs, in transactions a second; none without a run.
+    /// Mean throughput of the start's runs, in transactions per second; `None` without a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_per_second: Option<f64>,
-    /// All candidates, what brought most first.
+    /// All candidates, the largest gain first.
     pub candidates: Vec<Candidate>,
     /// Whether candidates that may lose committed data were allowed.
     pub allow_loss: bool,
-    /// Runs that were made, that before the race included.
+    /// Number of runs, including those before the race.
     pub runs: u32,
-    /// How many runs others on the machine disturbed: they took more than 10 % of what the run needs.
+    /// Number of runs that other processes disturbed, by using more than 10 % of the resources that the run needs.
     pub disturbed_runs: u32,
-    /// Minutes that all of it took.
+    /// Total duration in minutes.
     pub minutes: f64,
-    /// Whether it was ended before its time.
+    /// Whether it was stopped early.
     pub interrupted: bool,
 }

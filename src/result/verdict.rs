@@ -1,4 +1,4 @@
-//! Is the number honest: what checks, settings and rules say of a result.
+//! The verdict on a result: checks, durability and the rules of the standard.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Recorded};
 
-/// Whether a commit waits for the disk, as far as settings tell.
+/// Whether a commit waits for the disk, by the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Durability {
-    /// In a word.
+    /// The class of durability.
     pub class: Recorded<DurabilityClass>,
-    /// Why commits may be lost, a reason each.
+    /// Reasons why commits may be lost.
     pub risks: Vec<String>,
-    /// The settings behind it, as the run's sessions have them.
+    /// The settings that it is based on, as in the run's sessions.
     pub settings: BTreeMap<String, String>,
 }
 
-/// What a loss of power may do to commits.
+/// Whether commits survive a loss of power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum DurabilityClass {
-    /// Each commit is answered when the disk is said to have it.
+    /// Each commit is acknowledged after the disk has reported it as written.
     #[serde(rename = "commit waits for the disk")]
     WaitsForTheDisk,
-    /// Commits that were answered may be lost, or the database with them.
+    /// Acknowledged commits may be lost, or the whole database.
     #[serde(rename = "may lose commits")]
     MayLoseCommits,
-    /// The settings do not tell.
+    /// Unknown from the settings.
     #[default]
     #[serde(rename = "not known")]
     NotKnown,
@@ -43,62 +43,74 @@ pub struct Consistency {
     pub held: u32,
     /// Ids of conditions that failed, before or after.
     pub failed: Vec<String>,
-    /// Why they were not checked after the run although they should have been; empty if they were.
+    /// Why they were not checked after the run although requested; empty if they were.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unchecked: String,
-    /// All conditions before the run; empty if not checked.
+    /// All findings before the run; empty if not checked.
     pub before: Vec<Finding>,
-    /// All conditions after the run; empty if not checked.
+    /// All findings after the run; empty if not checked.
     pub after: Vec<Finding>,
 }
 
-/// Is the number honest: rules of the standard, one by one.
+impl Consistency {
+    /// The ids of failed conditions. Lost commits are a finding of the same checks, but no condition.
+    pub fn conditions(&self) -> impl Iterator<Item = &str> {
+        self.failed.iter().map(String::as_str).filter(|id| *id != Finding::ACKNOWLEDGED)
+    }
+
+    /// Whether commits were looked up and are lost.
+    pub fn lost_commits(&self) -> bool {
+        self.failed.iter().any(|id| id == Finding::ACKNOWLEDGED)
+    }
+}
+
+/// The verdict: the rules of the standard, clause by clause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// Whether every rule is held: none is broken and none is left untested.
+    /// Whether every rule held: none is broken and none is not tested.
     pub valid: bool,
     /// The rules.
     pub clauses: Vec<Clause>,
-    /// Rules of Graymark's own, which no standard has: they do not make a run invalid.
+    /// Graymark's own rules, which are not in the standard: they do not make a run invalid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<Clause>,
 }
 
-/// A rule of the standard and how the run stands to it.
+/// A rule of the standard and the run's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clause {
     /// `5.2.5.3`
     pub id: String,
-    /// The rule in a few words.
+    /// The rule, in a few words.
     pub rule: String,
-    /// What was measured.
+    /// The measured value.
     pub value: String,
-    /// What the rule allows.
+    /// The allowed value.
     pub limit: String,
-    /// How they compare.
+    /// Whether the rule held.
     pub state: Recorded<State>,
-    /// What else the reader should know; may be empty.
+    /// Further information; may be empty.
     #[serde(default)]
     pub note: String,
-    /// Of a rule that is broken or not tested although nothing went wrong: why, such as `no think time was asked for`.
-    /// Empty where something went wrong, and in older records.
+    /// Why the rule is broken or not tested although nothing went wrong, such as `no think time was requested`. Empty
+    /// if something went wrong, and in older records.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
 }
 
-/// How a run stands to a rule.
+/// The result of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum State {
-    /// Kept.
+    /// The run meets the rule.
     #[serde(rename = "held")]
     Held,
-    /// Not kept.
+    /// The run does not meet the rule.
     #[serde(rename = "broken")]
     Broken,
-    /// The run cannot tell.
+    /// The run cannot show it.
     #[serde(rename = "not tested")]
     NotTested,
 }

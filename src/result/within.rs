@@ -1,37 +1,37 @@
-//! Statements within stored procedures, and what they cost.
+//! The costs of statements within stored procedures.
 
 use serde::{Deserialize, Serialize};
 
-/// What a statement within a stored procedure cost in a run, ramp-up included.
+/// The cost of a statement within a stored procedure in a run, ramp-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StatementWithin {
     /// The procedure or function.
     pub routine: String,
-    /// Its place in it, from 1.
+    /// Its position in the routine, from 1.
     pub place: usize,
-    /// How it begins.
+    /// The beginning of its text.
     pub text: String,
-    /// Calls for each completed transaction, of whatever type.
+    /// Calls per completed transaction of any type.
     pub calls_per_transaction: f64,
-    /// Microseconds of a call, without planning.
+    /// Microseconds per call, without planning.
     pub us_per_call: f64,
-    /// Microseconds of the mean transaction: the two above multiplied.
+    /// Microseconds per transaction: the product of the two above.
     pub us_per_transaction: f64,
-    /// Blocks that a call found in the server's buffers or read.
+    /// Blocks per call, found in the server's buffers or read.
     pub blocks_per_call: f64,
 }
 
-/// Running totals of a statement, since the server began to count.
+/// Running totals of a statement since the server started counting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatementTotals {
     /// The procedure or function.
     pub routine: String,
-    /// Its place in it, from 1.
+    /// Its position in the routine, from 1.
     pub place: usize,
-    /// How it begins.
+    /// The beginning of its text.
     pub text: String,
-    /// Calls.
+    /// Number of calls.
     pub calls: f64,
     /// Milliseconds of all calls.
     pub ms: f64,
@@ -39,8 +39,8 @@ pub struct StatementTotals {
     pub blocks: f64,
 }
 
-/// What statements cost between two looks at their totals, in which so many transactions completed: what took most time
-/// first.
+/// The costs of statements between two samples of their totals, for this number of completed transactions: the most
+/// expensive first.
 pub fn between(before: &[StatementTotals], after: &[StatementTotals], transactions: u64) -> Vec<StatementWithin> {
     let transactions = transactions.max(1) as f64;
     let mut all: Vec<StatementWithin> = after

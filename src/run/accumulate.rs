@@ -1,4 +1,4 @@
-//! Adds up what the driver says, for the summary.
+//! Accumulates the driver's events for the summary.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::result::summary::Outcomes;
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
-/// What a run comes to, up to the event that came last.
+/// Totals of a run, up to the latest event.
 pub(super) struct Accumulated {
     /// Everything measured in the measurement interval.
     pub(super) interval: Interval,
@@ -24,18 +24,18 @@ pub(super) struct Accumulated {
     pub(super) stages: StageMeter,
     pub(super) faults: FaultMeter,
     pub(super) lag: LagMeter,
-    /// What became of the caches before the run, if they were to be emptied.
+    /// The state of the caches before the run, if they were to be emptied.
     pub(super) cold: Option<CacheState>,
-    /// What was asked of the database beside the transactions, and was done.
+    /// Maintenance requests that the database completed.
     pub(super) maintenance: Vec<Maintenance>,
-    /// What was not done, and why.
+    /// Maintenance requests that were not executed, and why.
     pub(super) maintenance_notes: Vec<String>,
-    /// How the ramp-up ended, if it ends by itself.
+    /// How an automatic ramp-up ended.
     pub(super) settled: Option<Settled>,
 }
 
 impl Accumulated {
-    /// Of a run that is to begin.
+    /// Empty totals at the start of a run.
     pub(super) fn new<W: Workload>(stages: &Stages, schedule: &Schedule) -> Accumulated {
         Accumulated {
             interval: Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len()),
@@ -51,7 +51,7 @@ impl Accumulated {
         }
     }
 
-    /// Takes up what the driver says. `server_cpu` reads the CPU seconds of the server's processes, if it can.
+    /// Adds an event. `server_cpu` reads the CPU seconds of the server's processes, if known.
     pub(super) fn event<W: Workload>(&mut self, event: &Event, server_cpu: &dyn Fn() -> Option<f64>) {
         match event {
             Event::Second { phase, interval: second, .. } => {
@@ -82,7 +82,7 @@ impl Accumulated {
     }
 }
 
-/// What became of all transactions of a run, type by type.
+/// The outcomes of all transactions of a run, by type.
 #[derive(Debug, Default)]
 pub(super) struct OutcomeCounts(Vec<Outcomes>);
 
@@ -101,7 +101,7 @@ impl OutcomeCounts {
         }
     }
 
-    /// The run ended before a transaction of this type did.
+    /// Counts a transaction of this type that was in progress at the end of the run.
     pub(super) fn cut_off(&mut self, transaction: usize, under_way: bool, waited_s: Option<f64>) {
         let Some(sum) = self.0.get_mut(transaction) else { return };
         sum.unknown += u64::from(under_way);

@@ -1,4 +1,4 @@
-//! What a run asks of the database when the load is over.
+//! Database requests after the load of a run.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::result::{Manifest, Step};
 use crate::workload::Workload;
 
 impl<W: Workload> Steps<'_, W> {
-    /// Kills the private server and starts it again: seconds until it took connections.
+    /// Kills the private server and starts it again. Returns the seconds until it accepted connections.
     pub(super) fn recover(&mut self) -> Result<f64, Error> {
         self.run.tell(Step::RecoveryBegan);
         let began = Instant::now();
@@ -23,20 +23,20 @@ impl<W: Workload> Steps<'_, W> {
         Ok(began.elapsed().as_secs_f64())
     }
 
-    /// The database's own count.
+    /// Queries the database's own counts.
     pub(super) fn count(&mut self, plan: &Resolved, totals: &Totals, after: &mut After) {
         let reconnect_for = Duration::from_secs(plan.reconnect_for.into());
         let count = if totals.ambiguous > 0 { count::settled } else { count::after };
         after.effects = count(&self.requests, plan.asked.timeout, reconnect_for, &mut self.run.consumer);
     }
 
-    /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
-    /// asked.
+    /// Checks the consistency conditions after the run, if the plan requests it and the database is reachable. Returns
+    /// whether they were checked.
     pub(super) fn check_after(&mut self, plan: &Resolved, manifest: &Manifest, after: &mut After) -> bool {
         if !plan.check.is_after() {
             return false;
         }
-        // What was kept so far says that this was still to come.
+        // The results stored so far have this as still to come.
         after.unchecked.clear();
         if after.effects.is_err() || after.interrupted {
             return true;
@@ -49,7 +49,7 @@ impl<W: Workload> Steps<'_, W> {
         true
     }
 
-    /// What the standbys of a cluster say after the run, if its conditions were to be checked; whether there are any.
+    /// Checks the standbys of a cluster after the run, if conditions are to be checked. Returns whether there are any.
     pub(super) fn check_nodes(&mut self, plan: &Resolved, after: &mut After) -> bool {
         if plan.check == Check::None || after.effects.is_err() || after.interrupted || after.nodes.0.is_empty() {
             return false;
@@ -67,7 +67,7 @@ impl<W: Workload> Steps<'_, W> {
         true
     }
 
-    /// Looks for the commits that lost connections make doubtful; whether there could be any.
+    /// Looks up the commits of unknown outcome. Returns whether there could be any.
     pub(super) fn look_up(&mut self, plan: &Resolved, measured: &Measured, after: &mut After) -> bool {
         let totals = &measured.totals;
         if totals.lost == 0 {

@@ -1,5 +1,5 @@
-//! The database's own count after a run. A database that is away is waited for: a result of hours is not thrown away
-//! for a server that needs a minute to recover.
+//! Queries the database's own counts after a run. An unreachable database is waited for, so that the result of a long
+//! run is not lost because a server needs a minute to recover.
 
 use std::time::{Duration, Instant};
 
@@ -9,19 +9,18 @@ use crate::report::format::seconds;
 use crate::result::{Event, Step};
 use crate::workload::Workload;
 
-/// From one attempt to the next.
-const PAUSE: Duration = Duration::from_secs(1);
-/// How long the count of a run that was stopped may take: who stopped it does not want to wait.
-const STOPPED: Duration = Duration::from_millis(1_500);
+/// Time between attempts.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Time limit for the counts of a run that was stopped.
+const STOPPED_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// Counts at most until two in a row are the same.
-const MOST_COUNTS: usize = 5;
+/// Maximum number of queries until two in a row return the same.
+const MAX_COUNTS: usize = 5;
 
-/// The totals of the database's effects; a database that cannot be asked is tried again for so long, or until someone
-/// asks to stop.
+/// The totals of the database's effects. An unreachable database is tried again until `within` or a stop.
 ///
 /// # Errors
-/// Why there is no count, in words.
+/// Why there are no counts, in words.
 pub(super) fn after<W: Workload>(
     requests: &Requests<W>,
     timeout: Option<u32>,
@@ -30,7 +29,7 @@ pub(super) fn after<W: Workload>(
 ) -> Result<Vec<i64>, String> {
     let began = Instant::now();
     let stopped = requests.stop().requested();
-    let after_stop = if stopped { STOPPED } else { Duration::ZERO };
+    let after_stop = if stopped { STOPPED_TIMEOUT } else { Duration::ZERO };
     let requests = requests.with(Timeouts { after_stop, ..Timeouts::of(timeout) });
     let mut away = false;
     loop {
@@ -41,33 +40,33 @@ pub(super) fn after<W: Workload>(
                 }
                 return Ok(counted);
             }
-            Ok(None) if stopped => return Err("the database did not answer when the run was stopped".to_owned()),
+            Ok(None) if stopped => return Err("the database did not respond when the run was stopped".to_owned()),
             Ok(None) => {
-                return Err(given_up("nobody wanted to wait for the database any longer", began, "it was away"));
+                return Err(given_up("waiting for the database was stopped", began, "it was unreachable"));
             }
             Err(error) => error.to_string(),
         };
         if stopped {
-            return Err(format!("the database could not be asked when the run was stopped: {why}"));
+            return Err(format!("the database could not be queried when the run was stopped: {why}"));
         }
         if let Some(ended) = requests.engine().server_ended() {
             return Err(format!("{ended}; {why}"));
         }
         if requests.stop().requested() {
-            return Err(given_up("nobody wanted to wait for the database any longer", began, &why));
+            return Err(given_up("waiting for the database was stopped", began, &why));
         }
         let left = reconnect_for.saturating_sub(began.elapsed());
         if left.is_zero() {
-            return Err(given_up("the database did not come back", began, &why));
+            return Err(given_up("the database remained unreachable", began, &why));
         }
         away = true;
         tell(&Event::Step(Step::DatabaseAway { why, left: left.as_secs_f64() }));
-        pause(&requests, PAUSE.min(left));
+        pause(&requests, POLL_INTERVAL.min(left));
     }
 }
 
-/// As [`after`], but asked again until two answers in a row are the same: what sessions had begun whose connections
-/// were lost may still end at the server.
+/// As [`after`], but repeated until two results in a row are equal: transactions whose connections were lost may still
+/// end at the server.
 ///
 /// # Errors
 /// As [`after`].
@@ -78,8 +77,8 @@ pub(super) fn settled<W: Workload>(
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Vec<i64>, String> {
     let mut counted = after(requests, timeout, reconnect_for, tell)?;
-    for _ in 0..MOST_COUNTS {
-        pause(requests, PAUSE);
+    for _ in 0..MAX_COUNTS {
+        pause(requests, POLL_INTERVAL);
         if requests.stop().requested() {
             break;
         }
@@ -91,7 +90,7 @@ pub(super) fn settled<W: Workload>(
     Ok(counted)
 }
 
-/// Waits, but not for longer than someone wants to.
+/// Waits, but not after a stop.
 fn pause<W: Workload>(requests: &Requests<W>, time: Duration) {
     let end = Instant::now() + time;
     while Instant::now() < end && !requests.stop().requested() {

@@ -1,4 +1,4 @@
-//! Counters of the measurement interval and of each stage, added up while the run goes on.
+//! Counters of the measurement interval and of each stage, accumulated during the run.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,37 +8,37 @@ use crate::measure::counters::{Growth, Sample, note_checkpoint};
 use crate::measure::strangers::{Foreign, ForeignProcess};
 use crate::measure::sums::Sums;
 
-/// Seconds that are kept one by one. Where the interval ends is known only at the end of the run: if someone stops it,
-/// as long ago as the driver then waits for transactions under way, which is less than this.
-const KEPT_S: f64 = 30.0;
+/// Seconds for which samples are kept one by one. The end of the interval is only known at the end of the run; after a
+/// stop, it is at most as long ago as the driver waits for transactions in progress.
+const RECENT_S: f64 = 30.0;
 
-/// A look at the processes of the machine: when, and those that are foreign.
-type Look = (f64, Vec<ForeignProcess>);
+/// A sample of the machine's other processes, with its time.
+type ProcessSample = (f64, Vec<ForeignProcess>);
 
-/// What counters grew by in parts of a run, and the foreign processes of its interval.
+/// Growth of counters in parts of a run, and the other processes of its interval.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     last: Option<Sample>,
-    /// What counters grew by between samples that are not added up yet.
+    /// Growth between samples that are not accumulated yet.
     recent: VecDeque<Growth>,
-    looks: VecDeque<Look>,
+    looks: VecDeque<ProcessSample>,
     interval: Sums,
     foreign: Foreign,
-    /// The seconds of each stage as they are planned, and what was counted in it.
+    /// The planned seconds of each stage, and its sums.
     stages: Vec<(Range<f64>, Sums)>,
-    /// Checkpoints seen at work through the whole run: start and length.
+    /// Checkpoints that were observed during the whole run: start and length.
     checkpoints: Vec<(f64, f64)>,
 }
 
 impl Counted {
-    /// Of a run that is to begin.
+    /// Empty sums at the start of a run.
     pub(super) fn new(stages: &Stages, schedule: &Schedule) -> Counted {
         let begin = |stage: usize| f64::from(schedule.ramp_up) + stage as f64 * f64::from(stages.seconds());
         let stages = (0..stages.clients().len()).map(|stage| (begin(stage)..begin(stage + 1), Sums::default()));
         Counted { stages: stages.collect(), ..Counted::default() }
     }
 
-    /// The counters as they stood at a moment.
+    /// Adds a sample of the counters.
     pub(super) fn sampled(&mut self, sample: &Sample) {
         if let Some(growth) = self.last.as_ref().and_then(|last| Growth::between(last, sample)) {
             note_checkpoint(&mut self.checkpoints, &growth);
@@ -47,17 +47,18 @@ impl Counted {
         self.last = Some(sample.clone());
     }
 
-    /// Foreign processes that worked.
+    /// Adds a sample of the CPU time of other processes.
     pub(super) fn looked(&mut self, at: f64, processes: &[ForeignProcess]) {
         self.looks.push_back((at, processes.to_vec()));
     }
 
-    /// Adds up what is some time ago. `start` is the first second of the interval, if it has begun; `completed` are the
-    /// transactions completed in each second of the run that was told.
+    /// Accumulates samples that are old enough. `start` is the first second of the interval, if it has begun;
+    /// `completed`
+    /// are the completed transactions of each second reported so far.
     pub(super) fn add_up(&mut self, start: Option<f64>, completed: &[u64]) {
         let Some(now) = self.last.as_ref().map(|sample| sample.at) else { return };
-        // Of a second that was not told it is not known yet whether it is of the interval.
-        let over = |at: f64| at + KEPT_S <= now && at + 1.0 <= completed.len() as f64;
+        // Whether a second that was not reported yet belongs to the interval is unknown.
+        let over = |at: f64| at + RECENT_S <= now && at + 1.0 <= completed.len() as f64;
         let growths = self.recent.iter().take_while(|growth| over(growth.to)).count();
         for growth in self.recent.drain(..growths) {
             if let Some(start) = start {
@@ -75,12 +76,12 @@ impl Counted {
         }
     }
 
-    /// What counters grew by in the interval as it was.
+    /// Growth of the counters in the actual interval.
     pub(super) fn of_interval(&self, interval: &Range<f64>, completed: &[u64]) -> Sums {
         self.with_recent(&self.interval, interval, completed)
     }
 
-    /// What counters grew by in a stage, as far as it was in these seconds.
+    /// Growth of the counters in the part of a stage within these seconds.
     pub(super) fn of_stage(&self, stage: usize, part: &Range<f64>, completed: &[u64]) -> Sums {
         let sums = self.stages.get(stage).map(|(_, sums)| sums);
         sums.map(|sums| self.with_recent(sums, part, completed)).unwrap_or_default()
@@ -92,15 +93,15 @@ impl Counted {
         sums
     }
 
-    /// Foreign processes that worked in the interval as it was.
+    /// Other processes that used CPU in the actual interval.
     pub(super) fn foreign(&self, interval: &Range<f64>) -> Foreign {
         let mut foreign = self.foreign.clone();
-        let inside = |(at, _): &&Look| *at > interval.start && at.round() <= interval.end;
+        let inside = |(at, _): &&ProcessSample| *at > interval.start && at.round() <= interval.end;
         self.looks.iter().filter(inside).for_each(|(_, processes)| foreign.add(processes));
         foreign
     }
 
-    /// Checkpoints seen at work: start in seconds since the run's start, and length.
+    /// Observed checkpoints: start in seconds since the run's start, and length.
     pub(super) fn checkpoints(&self) -> &[(f64, f64)] {
         &self.checkpoints
     }

@@ -1,8 +1,9 @@
-//! Follows what goes wrong by plan, for what can be said of it at the end of a run.
+//! Observes planned faults during a run, for their effects in the summary.
 
 use std::ops::Range;
 
-use crate::measure::resilience::{self, AFTER_S, ErrorSeen, SecondSeen, Seen, Spell};
+use crate::engine::Error;
+use crate::measure::resilience::{self, AFTER_S, FaultTimes, Observations, ObservedError, ObservedSecond};
 use crate::plan::{Action, Fault};
 use crate::result::faults::FaultSummary;
 use crate::result::summary::Lookup;
@@ -11,20 +12,20 @@ use crate::result::{Event, Phase};
 /// Seconds before a fault that are kept.
 const BEFORE: u32 = 15;
 
-/// What was seen near the planned faults of a run; nothing of a run without any.
+/// Observations near the planned faults of a run; empty for a run without faults.
 #[derive(Debug, Default)]
 pub(super) struct FaultMeter {
     planned: Vec<Fault>,
-    /// What each came to, as far as it has begun.
-    spells: Vec<Option<Spell>>,
+    /// The observations of each fault that has begun.
+    spells: Vec<Option<FaultTimes>>,
     failures: Vec<Option<String>>,
     done: Vec<Option<String>>,
-    seen: Seen,
+    seen: Observations,
     interval: Option<Range<f64>>,
 }
 
 impl FaultMeter {
-    /// Of a run that is to begin.
+    /// No observations at the start of a run.
     pub(super) fn new(planned: &[Fault]) -> FaultMeter {
         let none = planned.len();
         FaultMeter {
@@ -36,7 +37,7 @@ impl FaultMeter {
         }
     }
 
-    /// Takes up what the driver says.
+    /// Adds an event.
     pub(super) fn event(&mut self, event: &Event) {
         if self.planned.is_empty() {
             return;
@@ -44,7 +45,7 @@ impl FaultMeter {
         match event {
             Event::FaultBegan { at, fault, .. } => {
                 if let Some(spell) = self.spells.get_mut(*fault) {
-                    *spell = Some(Spell { began: *at, ended: None });
+                    *spell = Some(FaultTimes { began: *at, ended: None });
                 }
             }
             Event::FaultEnded { at, fault, error, done } => {
@@ -59,22 +60,22 @@ impl FaultMeter {
                 }
             }
             Event::SessionLost { at, why, ambiguous, .. } => {
-                self.seen.errors.push(ErrorSeen { at: *at, why: why.clone(), lost: Some(*ambiguous) });
+                self.seen.errors.push(ObservedError { at: *at, why: why.clone(), lost: Some(*ambiguous) });
             }
             Event::SessionGivenUp { at, why, .. } => {
-                self.seen.errors.push(ErrorSeen { at: *at, why: why.clone(), lost: Some(true) });
+                self.seen.errors.push(ObservedError { at: *at, why: why.clone(), lost: Some(true) });
             }
             Event::TransactionFailed { at, why, .. } => {
-                self.seen.errors.push(ErrorSeen { at: *at, why: why.clone(), lost: None });
+                self.seen.errors.push(ObservedError { at: *at, why: why.clone(), lost: None });
             }
-            // What ends after the interval is in none of its seconds.
+            // Transactions that end after the interval are in none of its seconds.
             Event::Second { phase: Phase::WindDown, .. } => {}
             Event::Second { second, phase, interval } => {
                 let place = *second as usize * 10;
                 self.seen.tenths.resize(self.seen.tenths.len().max(place + 10), 0);
                 let tenths = interval.tenths.unwrap_or_default();
                 self.seen.tenths.iter_mut().skip(place).zip(tenths).for_each(|(mine, theirs)| *mine = theirs);
-                self.seen.seconds.insert(*second, SecondSeen::of(interval));
+                self.seen.seconds.insert(*second, ObservedSecond::of(interval));
                 self.forget(*second);
                 if *phase == Phase::Measurement {
                     let begun = self.interval.as_ref().map_or(f64::from(*second), |interval| interval.start);
@@ -85,10 +86,10 @@ impl FaultMeter {
         }
     }
 
-    /// Seconds that are far from all faults are needed no more: a run may take hours.
+    /// Drops seconds that are far from all faults: a run may take hours.
     fn forget(&mut self, now: u32) {
-        let spells: Vec<Spell> = self.spells.iter().flatten().copied().collect();
-        let near = |second: u32, spell: &Spell| {
+        let spells: Vec<FaultTimes> = self.spells.iter().flatten().copied().collect();
+        let near = |second: u32, spell: &FaultTimes| {
             let at = f64::from(second);
             at + f64::from(BEFORE) >= spell.began && spell.ended.is_none_or(|ended| at <= ended + 2.0 * AFTER_S)
         };
@@ -97,10 +98,10 @@ impl FaultMeter {
         });
     }
 
-    /// What each fault came to. `lookup` is what was found of commits that lost connections make doubtful, and `lost`
-    /// how many connections were.
+    /// The effects of each fault. `lookup` is the result of looking up commits of unknown outcome, and `lost` is the
+    /// number of lost connections.
     pub(super) fn summaries(&self, lookup: Option<&Lookup>, lost: u64) -> Vec<FaultSummary> {
-        let spells: Vec<Spell> = self.spells.iter().flatten().copied().collect();
+        let spells: Vec<FaultTimes> = self.spells.iter().flatten().copied().collect();
         let interval = self.interval.clone().unwrap_or_default();
         let mut found = resilience::of(&self.seen, &interval, &spells).into_iter();
         let mut all: Vec<FaultSummary> = (self.planned.iter().zip(&self.spells).zip(&self.failures).zip(&self.done))
@@ -110,7 +111,7 @@ impl FaultMeter {
                 began_s: spell.map(|spell| spell.began),
                 seconds: spell.and_then(|spell| Some(spell.ended? - spell.began)),
                 error: failure.clone().or_else(|| {
-                    spell.is_none().then(|| "it did not begin: the run ended first, or was stopped".to_owned())
+                    spell.is_none().then(|| "it did not begin: the run ended or was stopped before".to_owned())
                 }),
                 done: done.clone(),
                 resilience: spell.and_then(|_| found.next()),
@@ -121,8 +122,8 @@ impl FaultMeter {
     }
 }
 
-/// Tells faults of the commits that were lost. They are looked up after the run, and carry no time: whose they are is
-/// known if none was lost, or if only one fault cost connections.
+/// Assigns lost commits to faults. They are looked up after the run and have no time: they can only be assigned if none
+/// was lost, or if only one fault lost connections.
 fn lost_commits(all: &mut [FaultSummary], lookup: Option<&Lookup>, lost: u64) {
     let asked = lookup.filter(|lookup| lookup.unasked.is_empty());
     let gone = asked.map(|lookup| lookup.acknowledged.lost);
@@ -140,7 +141,7 @@ fn lost_commits(all: &mut [FaultSummary], lookup: Option<&Lookup>, lost: u64) {
                 continue;
             }
             Some(gone) => {
-                format!("which of the {gone} lost commits of the run are its own: several faults cost connections")
+                format!("lost commits: {gone} in the whole run, not assigned because several faults lost connections")
             }
             None => "lost commits: they were not looked up".to_owned(),
         };
@@ -148,8 +149,15 @@ fn lost_commits(all: &mut [FaultSummary], lookup: Option<&Lookup>, lost: u64) {
     }
 }
 
-/// The first fault that so many private servers cannot have, and why; 0 are none. `equal` says whether all of them take
-/// writes.
+/// The error for a fault that needs a server which Graymark starts.
+pub(super) fn needs_private_server(fault: &Fault) -> Error {
+    let needs = "needs a server that Graymark starts: give --db postgres:local, mysql:local or virtuoso:local, or have \
+                 a program of yours do it (--fault '5s: script PATH')";
+    Error::Usage(format!("the fault `{fault}` {needs}"))
+}
+
+/// The first fault that this number of private servers does not support, and why; 0 means no private server. `equal`:
+/// all of them take writes.
 pub(super) fn against_members(faults: &[Fault], members: usize, equal: bool) -> Option<(&Fault, String)> {
     faults.iter().find_map(|fault| {
         let why = match (&fault.action, fault.action.node()) {
@@ -159,7 +167,7 @@ pub(super) fn against_members(faults: &[Fault], members: usize, equal: bool) -> 
             (_, Some(_)) if members < 2 => "needs a cluster that Graymark starts: give --db 'mysql:local?nodes=3' or \
                                             'postgres:local?standbys=2'"
                 .to_owned(),
-            (_, Some(number)) if number > members => format!("names a node that is not there: there are {members}"),
+            (_, Some(number)) if number > members => format!("names a node that does not exist: there are {members}"),
             _ => return None,
         };
         Some((fault, why))
@@ -199,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_with_what_they_cost() {
+    fn faults_are_reported_with_their_effects() {
         let found = meter(true).summaries(Some(&lookup(0)), 2);
         let first = found[0].resilience.as_ref().unwrap();
         assert_eq!((found[0].what.as_str(), found[0].planned_s, found[0].began_s), ("kill", 10.0, Some(12.0)));
@@ -209,20 +217,20 @@ mod tests {
     }
 
     #[test]
-    fn lost_commits_are_a_faults_own_only_where_that_is_known() {
+    fn lost_commits_are_assigned_only_if_the_fault_is_known() {
         let lost = |both, lookup: Option<&Lookup>, lost| {
             let found = meter(both).summaries(lookup, lost);
             found.into_iter().map(|fault| fault.resilience.unwrap().lost_commits).collect::<Vec<_>>()
         };
         assert_eq!(lost(false, Some(&lookup(3)), 1), [Some(3), Some(0)]);
         assert_eq!(lost(true, Some(&lookup(3)), 2), [None, None]);
-        // A connection was lost at another time, too.
+        // A connection was also lost at another time.
         assert_eq!(lost(false, Some(&lookup(3)), 2), [None, Some(0)]);
         assert_eq!(lost(true, None, 2), [None, None]);
     }
 
     #[test]
-    fn a_fault_that_did_not_begin_is_told_without_figures() {
+    fn a_fault_that_did_not_begin_has_no_figures() {
         let meter = FaultMeter::new(&["10s: kill".parse().unwrap()]);
         let found = meter.summaries(None, 0);
         assert!(found[0].resilience.is_none() && found[0].error.as_ref().unwrap().contains("did not begin"));
@@ -252,7 +260,7 @@ mod tests {
         assert!(refused("1s: kill node 1", 1).contains("nodes=3") && refused("1s: kill node 4", 3).contains("are 3"));
         assert!(refused("1s: kill", 1).is_empty() && refused("1s: kill node 3", 3).is_empty());
         assert!(refused("1s: restart", 3).is_empty());
-        // Where one takes writes, that is the one that is killed.
+        // If one node takes writes, that node is killed.
         assert!(told("1s: kill", 3, false).is_empty() && told("1s: kill node 3", 3, false).is_empty());
         for fault in ["1s: partition node 2 for 1s", "1s: stop node 2 for 1s"] {
             assert!(refused(fault, 1).contains("standbys=2") && refused(fault, 0).contains("nodes=3"), "{fault}");

@@ -1,4 +1,4 @@
-//! Looks for anomalies in what a run's transactions read and wrote.
+//! Searches for anomalies in the reads and writes of a run's transactions.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::result::Recorded;
 use crate::result::history::{AnomalyFound, HistorySummary, TransactionInIt};
 use crate::workload::Workload;
 
-/// What the history in a record shows.
+/// The anomalies in the history of a record.
 pub(super) fn check<W: Workload>(record: &Path, share: f64, totals: &Totals) -> HistorySummary {
     let history = match read(record) {
         Ok(history) => history,
         Err(error) => return HistorySummary { share, unchecked: error.to_string(), ..HistorySummary::default() },
     };
-    // What a transaction wrote of which nobody knows the fate, or which failed in an unknown way, is not in it.
+    // The history lacks the writes of transactions whose outcome is unknown.
     let all_known = totals.ambiguous == 0 && totals.abandoned == 0 && totals.errors.is_empty();
     let found = history.check(|key| match W::versions(key) {
         Versions::Value { whole } => Versions::Value { whole: whole && all_known },

@@ -1,4 +1,4 @@
-//! Runs of many hours: what they keep of each second, and that nothing is lost by it.
+//! Tests of long runs: how much memory each second takes, and that compacting it loses nothing.
 
 use std::ops::Range;
 
@@ -38,10 +38,11 @@ fn schedule(ramp_up: u32) -> Schedule {
         settles: false,
         duration: 12 * HOUR,
         patience: 60,
+        connect_rate: None,
     }
 }
 
-/// The counters at the beginning of a second. The log is not known in some of them, and at two times it begins anew.
+/// The counters at the beginning of a second. The log is unknown in some of them, and it restarts at two times.
 fn sample(second: u32) -> Sample {
     let at = f64::from(second);
     let mut sample = Sample { at: at + 0.003 + 0.4 * f64::from(second % 3 / 2), ..Sample::default() };
@@ -55,7 +56,7 @@ fn sample(second: u32) -> Sample {
     sample
 }
 
-/// Foreign processes that worked before a second: some that stay, and some that live for a second.
+/// Other processes that used CPU before a second: some that stay, and some that live for a second.
 fn foreign(second: u32) -> Vec<ForeignProcess> {
     let stays = |pid: u32| ForeignProcess { name: format!("stays {pid}"), pid, cpu_s: 0.01 * f64::from(pid + 1) };
     let passes = |number: u32| ForeignProcess { name: "passes".to_owned(), pid: 9 * second + number, cpu_s: 0.001 };
@@ -75,7 +76,7 @@ fn measured(second: u32) -> Box<Interval> {
     Box::new(interval)
 }
 
-/// What the driver says in a second.
+/// The driver's events of a second.
 fn second(number: u32) -> Vec<Event> {
     let phase = if number < RAMP_UP { Phase::RampUp } else { Phase::Measurement };
     let queued = u64::from(number) * 1_000_000;
@@ -90,7 +91,7 @@ fn second(number: u32) -> Vec<Event> {
 }
 
 #[test]
-fn a_second_of_a_long_run_leaves_some_bytes() {
+fn a_second_of_a_long_run_takes_few_bytes() {
     let place = tempfile::TempDir::new().unwrap();
     let mut record =
         RecordWriter::create(&place.path().join("record"), "graymark run", Tpcc::NAME, Tpcc::TRANSACTIONS).unwrap();
@@ -105,14 +106,14 @@ fn a_second_of_a_long_run_leaves_some_bytes() {
     };
     let first = hour(0);
     let kept = hour(HOUR) - first;
-    // Eight bytes for the transactions of each second, in a list that doubles; and foreign processes up to a limit.
+    // Eight bytes for the transactions of each second, in a list that doubles; and other processes up to a limit.
     let processes = 2_000 * 100;
     assert!(kept <= 16 * HOUR as isize + processes, "{kept} bytes for an hour");
     let later = (2..4).map(|number| hour(number * HOUR)).last().unwrap();
     assert!(later - first - kept <= 3 * 16 * HOUR as isize, "{} bytes for two more hours", later - first - kept);
 }
 
-/// The counters and strangers of a part of a run, from all samples and looks at once.
+/// The counters and other processes of a part of a run, computed from all samples at once.
 fn at_once(part: Range<f64>, completed: &[u64], seconds: u32) -> (CountersSummary, Strangers) {
     let all = growths(&(0..=seconds).map(sample).collect::<Vec<_>>());
     let mut sums = Sums::default();
@@ -128,7 +129,7 @@ fn at_once(part: Range<f64>, completed: &[u64], seconds: u32) -> (CountersSummar
 }
 
 #[test]
-fn what_is_added_up_on_the_way_is_what_all_samples_come_to() {
+fn accumulated_sums_equal_those_of_all_samples() {
     let stages = Stages::new(vec![4, 8, 4], 100);
     let mut timeline = Timeline::new(&stages, &schedule(RAMP_UP));
     let seconds = RAMP_UP + 300;
@@ -136,7 +137,7 @@ fn what_is_added_up_on_the_way_is_what_all_samples_come_to() {
     for event in (0..seconds).flat_map(second).chain([Event::Sampled(Box::new(sample(seconds)))]) {
         timeline.event::<Tpcc>(&event);
     }
-    // A run that came to its end, and one that was stopped a little before that.
+    // A run that reached its end, and one that was stopped shortly before it.
     for length in [300.0, 298.4] {
         let interval = f64::from(RAMP_UP)..f64::from(RAMP_UP) + length;
         let (counters, strangers) = at_once(interval, &completed, seconds);

@@ -1,4 +1,4 @@
-//! Loads a database, or goes on with an interrupted load.
+//! Loads a database, or continues an interrupted load.
 
 use super::population::{agree, damaged, foreign, other, profile, within};
 use super::requests::{Progress, Requests};
@@ -9,7 +9,7 @@ use crate::result::{Event, LoadReport, Manifest, Step};
 use crate::workload::value::Timestamp;
 use crate::workload::{Population, Workload};
 
-/// Loads what is not loaded yet; none when it was interrupted.
+/// Loads what is missing; `None` if it was interrupted.
 pub(crate) fn fill<W: Workload>(
     requests: &Requests<W>,
     plan: &Plan,
@@ -31,7 +31,7 @@ pub(crate) fn fill<W: Workload>(
     Ok(loaded?.map(|report| (report, manifest)))
 }
 
-/// What is to be loaded: the population that a load has begun to bring, else that of the plan.
+/// The population to load: that of the interrupted load, else that of the plan.
 fn manifest<W: Workload>(plan: &Plan, there: DatabaseState, url: &str) -> Result<Manifest, Error> {
     match there {
         DatabaseState::Nothing => {

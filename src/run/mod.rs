@@ -1,8 +1,8 @@
 //! A run as a library call: from a plan to a summary.
 //!
-//! [`Run::start`] loads if asked to, checks, warms up, offers the load, counts, checks again, looks up what a lost
-//! connection makes doubtful, judges and records. It prints nothing and knows no terminal. What happens is told once,
-//! as a stream of [`Event`]s.
+//! [`Run::start`] loads if requested, checks, warms up, runs the load, counts, checks again, looks up commits of
+//! unknown outcome, judges and records. It prints nothing and knows no terminal. It reports progress as a stream of
+//! [`Event`]s.
 //!
 //! ```no_run
 //! use graymark::plan::Plan;
@@ -61,7 +61,7 @@ pub use price::PriceFile;
 pub(crate) use settle::{known_profile, preview, random_seed};
 pub use task::{Dropped, Loaded, Restored, ScanOutcome, Task};
 
-/// A run that is to be started.
+/// A run that has not been started yet.
 pub struct Run<'a> {
     plan: Plan,
     command: Command,
@@ -71,18 +71,18 @@ pub struct Run<'a> {
     acid: Vec<AcidProof>,
     terminal: Option<(u32, u32)>,
     stop: Stop,
-    /// The network between sessions and server, if it is to fail.
+    /// The proxy between sessions and server, for network faults.
     relay: Option<Relay>,
     disk: Option<DiskOptions>,
     consumer: Box<dyn FnMut(&Event) + 'a>,
 }
 
-/// What a run does beside running.
+/// The command that a run belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Command {
-    /// It loads first if need be.
+    /// Loads first if needed.
     Bench,
-    /// It needs a loaded database.
+    /// Requires a loaded database.
     Run,
 }
 
@@ -95,7 +95,7 @@ impl Command {
         }
     }
 
-    /// What it takes where the plan does not say.
+    /// The defaults of the command.
     fn defaults(self) -> &'static Defaults {
         match self {
             Command::Bench => &Defaults::BENCH,
@@ -105,8 +105,8 @@ impl Command {
 }
 
 impl Run<'static> {
-    /// A run on a loaded database, as `graymark run` does it. What the plan leaves open is filled in from the database,
-    /// or by default.
+    /// A run on a loaded database, like `graymark run`. Values that the plan does not set are filled in from the
+    /// database, or by default.
     pub fn new(plan: Plan) -> Run<'static> {
         let consumer = Box::new(|_: &Event| {});
         Run {
@@ -124,21 +124,21 @@ impl Run<'static> {
         }
     }
 
-    /// A run that loads the database first if it is empty, or goes on with an interrupted load, and checks it before
-    /// and after, as `graymark bench` does it.
+    /// A run that first loads an empty database or continues an interrupted load, and checks the database before and
+    /// after, like `graymark bench`.
     pub fn bench(plan: Plan) -> Run<'static> {
         Run { command: Command::Bench, ..Run::new(plan) }
     }
 }
 
 impl<'a> Run<'a> {
-    /// The directory of the record; by default one below `graymark-runs` named by time, workload and engine. It must
-    /// not hold anything.
+    /// The directory of the record; by default one below `graymark-runs` named by time, workload and engine. It must be
+    /// empty.
     pub fn out(self, directory: impl Into<PathBuf>) -> Self {
         Run { out: Some(directory.into()), ..self }
     }
 
-    /// What the record is called.
+    /// Name and tags of the record.
     pub fn label(self, label: Label) -> Self {
         Run { label, ..self }
     }
@@ -148,42 +148,42 @@ impl<'a> Run<'a> {
         Run { price: Some(price), ..self }
     }
 
-    /// Tests of the database's ACID properties, for the verdict: the newest that fit the run count.
+    /// Results of ACID tests of the database, for the verdict: the newest that match the run are used.
     pub fn acid(self, tests: Vec<AcidProof>) -> Self {
         Run { acid: tests, ..self }
     }
 
-    /// Follows the screen of a terminal of a warehouse or branch, both counted from 1, by [`Event::Screen`].
+    /// Sends the screens of a terminal of a warehouse or branch, both counted from 1, as [`Event::Screen`].
     pub fn terminal(self, unit: u32, terminal: u32) -> Self {
         Run { terminal: Some((unit, terminal)), ..self }
     }
 
-    /// The disk of Graymark's own on which the data of a private server lie if the plan has faults of its disk.
+    /// Options of the simulated disk for the data of a private server, used if the plan has disk faults.
     pub fn disk(self, disk: DiskOptions) -> Self {
         Run { disk: Some(disk), ..self }
     }
 
-    /// Ends the run before its time when someone asks to stop by this.
+    /// Ends the run early when a stop is requested through this.
     pub fn stop(self, stop: Stop) -> Self {
         Run { stop, ..self }
     }
 
-    /// Who hears of what happens, on the thread that started the run. Transactions never wait for it.
+    /// The consumer of the events, called on the thread that started the run. Transactions never wait for it.
     pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Run<'b> {
         let Run { plan, command, out, label, price, acid, terminal, stop, relay, disk, consumer: _ } = self;
         Run { plan, command, out, label, price, acid, terminal, stop, relay, disk, consumer: Box::new(consumer) }
     }
 
-    /// Does it all; none if someone asked to stop before the load was offered. Blocks the calling thread.
+    /// Executes the run; `None` if a stop was requested before the load started. Blocks the calling thread.
     ///
     /// # Errors
-    /// If the plan makes no sense, the database cannot be reached or used, or the record not be begun.
+    /// If the plan is invalid, the database cannot be reached or used, or the record cannot be created.
     pub fn start(mut self) -> Result<Option<Outcome>, Error> {
         let workload = self.plan.workload.unwrap_or_default();
         self.plan.workload = Some(workload);
         self.plan.staged()?;
         self.plan.open_loop()?;
-        // Of other databases Graymark does not move the data.
+        // Graymark only moves the data of private servers.
         let wanted = self.plan.has_disk_faults() && is_private(self.plan.db(workload).reveal());
         let disk = self.disk.clone().filter(|_| wanted);
         let options = ConnectOptions { disk, ..open::options(workload, &self.plan) };
@@ -196,24 +196,24 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The result, with its verdict.
     pub summary: Summary,
     /// The directory of the record.
     pub record: PathBuf,
-    /// The report as a page, or why the record is not whole.
+    /// The path of the HTML report, or why the record is incomplete.
     pub report: Result<PathBuf, Error>,
 }
 
 impl Outcome {
-    /// Whether a check failed: the database is inconsistent or counts otherwise than the client, or, unless the run was
-    /// stopped, it could not be asked, or more transactions failed than are allowed.
+    /// Whether a check failed: the database is inconsistent, or its counts differ from the client's, or, unless the run
+    /// was stopped, it could not be counted, or more transactions failed than are allowed.
     pub fn failed(&self) -> bool {
         let summary = &self.summary;
         let broken = !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false);
-        // What a run that was stopped did not come to is no failure.
+        // What a stopped run did not finish is not a failure.
         let unknown = !summary.database.uncounted.is_empty() || !summary.consistency.unchecked.is_empty();
         let anomalies = summary.history.as_ref().is_some_and(|history| history.found() > 0);
         broken || anomalies || (!summary.interrupted && (unknown || Incidents::of(summary).beyond_allowed))

@@ -1,4 +1,4 @@
-//! The nodes of a cluster in a run: how far standbys were behind, and what they say afterwards.
+//! The nodes of a cluster in a run: the wait for standbys before it, replication lag, and checks after the run.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::result::nodes::{NodeCheck, NodeLag, NodeSummary, StandbyLag};
 use crate::result::{Event, Finding, Step};
 use crate::workload::Workload;
 
-/// The name of each node, and what it is: `primary`, `standby` or `down`.
+/// The name and role of each node: `primary`, `standby` or `down`.
 pub(super) type Roles = Vec<(String, &'static str)>;
 
-/// How far standbys were behind, by their names.
+/// Replication lag of each standby, by name.
 #[derive(Debug, Default)]
-pub(super) struct LagMeter(BTreeMap<String, Seen>);
+pub(super) struct LagMeter(BTreeMap<String, LagSeen>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct LagSeen {
     looks: u64,
     bytes: f64,
     most: u64,
@@ -27,7 +27,7 @@ struct Seen {
 }
 
 impl LagMeter {
-    /// Takes up what the driver says.
+    /// Adds an event.
     pub(super) fn event(&mut self, event: &Event) {
         let Event::StandbysSeen { standbys, .. } = event else { return };
         for StandbyLag { node, bytes, seconds } in standbys {
@@ -57,7 +57,7 @@ impl LagMeter {
         })
     }
 
-    /// A row for each node of a cluster, or for each standby that was seen.
+    /// A row for each node of a cluster, or for each standby that was observed.
     pub(super) fn summaries(&self, begin: &Roles, end: &Roles, checks: &[(String, NodeCheck)]) -> Vec<NodeSummary> {
         let seen: Roles = self.0.keys().map(|node| (node.clone(), "standby")).collect();
         let begin = if begin.is_empty() { &seen } else { begin };
@@ -72,10 +72,24 @@ impl LagMeter {
     }
 }
 
-/// What the standbys say; none when someone asks to stop first.
+/// Waits until the standbys that will be read have all that the database has now. Returns warnings; `None` if stopped.
 ///
 /// # Errors
-/// If the primary cannot be asked.
+/// If a standby does not catch up in time, or the primary cannot be reached.
+pub(super) fn await_standbys<W: Workload>(
+    requests: &Requests<W>,
+    tell: &mut dyn FnMut(&Event),
+) -> Result<Option<Vec<String>>, Error> {
+    requests.follow(tell, async |engine: &dyn Engine<W>, progress| {
+        let mut told = |standby, bytes| progress.tell(Step::StandbyBehind { standby, bytes });
+        engine.await_standbys(&mut told).await
+    })
+}
+
+/// The checks of all standbys; `None` if stopped.
+///
+/// # Errors
+/// If the primary cannot be queried.
 pub(super) fn check<W: Workload>(
     requests: &Requests<W>,
     timeout: Option<u32>,
@@ -86,14 +100,14 @@ pub(super) fn check<W: Workload>(
     })
 }
 
-/// A finding that is held if all standbys have what the primary has; none where there are none.
+/// A finding that holds if all standbys have the primary's data; `None` if there are no standbys.
 pub(super) fn finding(checks: &[(String, NodeCheck)]) -> Option<Finding> {
     let faults: Vec<String> =
         checks.iter().filter_map(|(node, check)| Some(format!("{node}: {}", check.fault()?))).collect();
     (!checks.is_empty()).then(|| Finding {
         id: "standbys".to_owned(),
         title: format!(
-            "Each of {} standbys replays all that the primary wrote, holds the conditions and counts the same",
+            "Each of {} standbys replays the primary's whole log, holds the conditions and has the same counts",
             checks.len()
         ),
         offending: faults.len() as u64,
@@ -123,7 +137,7 @@ mod tests {
         assert_eq!((lag.looks, lag.bytes_mean, lag.bytes_max, lag.bytes_last), (3, 200.0, 300, 200));
         assert_eq!((lag.seconds_mean, lag.seconds_max), (Some(1.0), Some(1.5)));
         assert_eq!(two.check.as_ref().map(|check| check.held), Some(21));
-        // A server that Graymark did not start names its standbys.
+        // A server that Graymark did not start reports the names of its standbys.
         let rows = meter.summaries(&Vec::new(), &Vec::new(), &[]);
         assert!(rows.len() == 1 && rows[0].role_end == "standby");
         assert!(LagMeter::default().summaries(&Vec::new(), &Vec::new(), &[]).is_empty());
@@ -135,10 +149,10 @@ mod tests {
         let of = |check: NodeCheck| finding(&[("node 3".to_owned(), check)]).unwrap();
         assert!(of(sound.clone()).held() && finding(&[]).is_none());
         for (check, says) in [
-            (NodeCheck { unasked: "gone".to_owned(), ..sound.clone() }, "node 3: could not be asked: gone"),
+            (NodeCheck { unasked: "gone".to_owned(), ..sound.clone() }, "node 3: could not be queried: gone"),
             (NodeCheck { behind_bytes: 7, ..sound.clone() }, "node 3: did not catch up: 7 bytes"),
-            (NodeCheck { failed: vec!["3.3.2.1".to_owned()], ..sound.clone() }, "do not hold: 3.3.2.1"),
-            (NodeCheck { counts_agree: false, ..sound }, "counts otherwise"),
+            (NodeCheck { failed: vec!["3.3.2.1".to_owned()], ..sound.clone() }, "conditions that failed: 3.3.2.1"),
+            (NodeCheck { counts_agree: false, ..sound }, "its counts differ"),
         ] {
             let finding = of(check);
             assert!(!finding.held() && finding.examples[0].contains(says), "{finding:?}");

@@ -1,4 +1,4 @@
-//! Opens a database for a workload, and lets go of it again.
+//! Opens a database for a workload, and closes it again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use crate::engine::{ConnectOptions, Error, server};
 use crate::plan::{ISOLATION, Plan};
 use crate::workload::Workload;
 
-/// How long a thread that hangs in a call may keep the engine.
-const LINGERING: Duration = Duration::from_secs(1);
+/// How long to wait for a thread that hangs in a call and keeps the engine.
+const ENGINE_RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What an engine is opened with for a plan.
+/// The connection options of a plan.
 pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
     ConnectOptions {
         url: plan.db(workload),
@@ -33,7 +33,7 @@ pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
     }
 }
 
-/// A runtime for everything that is not driving load.
+/// A runtime for everything except the load.
 pub(crate) fn runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -41,15 +41,15 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
         .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
 }
 
-/// Does something with a database that is open for a workload.
+/// Work on an open database, generic over the workload.
 pub(crate) trait Visitor {
-    /// What comes of it.
+    /// Its result.
     type Output;
-    /// Does it. `runtime` serves for everything that is not driving load.
+    /// Executes the work. `runtime` is for everything except the load.
     fn visit<W: Workload>(self, runtime: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Self::Output, Error>;
 }
 
-/// Opens the database of `options` for a workload, hands it to `visitor`, and ends what was started for it.
+/// Opens the database of `options` for a workload, calls `visitor`, and stops what was started for it.
 pub(crate) fn open<V: Visitor>(
     workload: WorkloadName,
     options: ConnectOptions,
@@ -70,8 +70,8 @@ impl<V: Visitor> WorkloadVisitor for Open<V> {
         let runtime = runtime()?;
         let engine: Arc<dyn LoadTarget<W>> = registry::open(&runtime, self.options)?;
         let done = self.visitor.visit(&runtime, Arc::clone(&engine));
-        // A thread that hangs in a call keeps the engine, which would end its server only when that thread comes back.
-        let end = Instant::now() + LINGERING;
+        // A thread that hangs in a call keeps the engine, whose server would only be stopped when that thread returns.
+        let end = Instant::now() + ENGINE_RELEASE_TIMEOUT;
         while Arc::strong_count(&engine) > 1 && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -1,11 +1,11 @@
-//! What a database holds of a workload, and whether that is what a plan asks for.
+//! Compares the contents of a database with a plan.
 
 use crate::engine::{DatabaseState, Error};
 use crate::plan::Plan;
 use crate::result::{Manifest, Procedures};
 use crate::workload::Workload;
 
-/// The number of the profile of a name, if there is a name.
+/// The index of a profile, by its name if one is given.
 pub(crate) fn profile<W: Workload>(name: Option<&str>) -> Result<Option<usize>, Error> {
     let Some(name) = name else { return Ok(None) };
     let number = W::PROFILES.iter().position(|profile| *profile == name);
@@ -19,10 +19,10 @@ pub(crate) fn within<W: Workload>(scale: u32, profile: usize) -> Result<(), Erro
     if scale <= most {
         return Ok(());
     }
-    Err(Error::Usage(format!("{scale} {} are too many: at most {most} fit the keys of {}", W::SCALE_UNIT.1, W::NAME)))
+    Err(Error::Usage(format!("{scale} {} are too many: the keys of {} allow at most {most}", W::SCALE_UNIT.1, W::NAME)))
 }
 
-/// Refuses stored procedures that are others than this program makes: their work would be no one's.
+/// Refuses stored procedures whose source is not this program's.
 pub(super) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<Procedures, Error> {
     match procedures {
         Procedures::Other(names) => Err(Error::Database(format!(
@@ -34,11 +34,11 @@ pub(super) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<P
     }
 }
 
-/// Refuses a plan that asks for another population than the one there is.
+/// Refuses a plan whose population differs from the database's.
 pub(crate) fn agree<W: Workload>(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
     if let Some(scale) = plan.scale.filter(|scale| *scale != there.scale) {
         return Err(Error::Usage(format!(
-            "{url} holds {} {}, not {scale}: leave out -w, or remove them first with graymark drop",
+            "{url} holds {} {}, not {scale}: remove -w, or remove the tables first with graymark drop",
             there.scale,
             unit::<W>(there.scale)
         )));
@@ -56,14 +56,14 @@ pub(crate) fn agree<W: Workload>(plan: &Plan, there: &Manifest, url: &str) -> Re
             W::NAME
         )));
     }
-    // Also a database that is there may say of itself what cannot be.
+    // The manifest of an existing database may be invalid, too.
     within::<W>(there.scale, is.or(asked).unwrap_or_default())
 }
 
-/// Refuses to load other rows than those that an earlier load has brought, or has begun to bring.
+/// Refuses to continue a load with other rows than it began with.
 pub(crate) fn same(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
     let other = |what: &str, is: String| {
-        let advice = "leave the option out, or remove the tables first with graymark drop";
+        let advice = "remove the option, or remove the tables first with graymark drop";
         Err(Error::Usage(format!("the rows in {url} have the {what} {is}: {advice}")))
     };
     if plan.seed.is_some_and(|seed| seed != there.seed) {
@@ -81,12 +81,12 @@ pub(crate) fn same(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error
     Ok(())
 }
 
-/// Warehouse or warehouses, branch or branches.
+/// Singular or plural of the scale's unit.
 pub(crate) fn unit<W: Workload>(scale: u32) -> &'static str {
     if scale == 1 { W::SCALE_UNIT.0 } else { W::SCALE_UNIT.1 }
 }
 
-/// What is said of a database that has no room for a workload, as it holds another.
+/// The error for a database that contains another workload.
 pub(crate) fn other<W: Workload>(workload: &str, url: &str) -> Error {
     Error::Usage(format!(
         "{url} holds the workload {workload}, not {}: name {workload} in the command, or give another database",
@@ -94,21 +94,21 @@ pub(crate) fn other<W: Workload>(workload: &str, url: &str) -> Error {
     ))
 }
 
-/// What is said of a database with tables of the workload's names that Graymark did not make.
+/// The error for tables with the workload's names that Graymark did not create.
 pub(crate) fn foreign(url: &str, why: &str) -> Error {
     Error::Database(format!("{url}: {why}"))
 }
 
-/// What is said of tables that cannot be loaded further, as they are not whole.
+/// The error for incomplete tables that cannot be loaded further.
 pub(crate) fn damaged<W: Workload>(url: &str, why: &str) -> Error {
     Error::Usage(format!(
-        "{url} holds {} tables that are not whole ({why}): remove them with graymark drop {}, or give another database",
+        "{url} holds incomplete {} tables ({why}): remove them with graymark drop {}, or give another database",
         W::NAME,
         W::NAME
     ))
 }
 
-/// The manifest of a completely loaded database; anything else is an error that says what to do.
+/// The manifest of a completely loaded database; otherwise an error that says what to do.
 pub(crate) fn complete<W: Workload>(there: DatabaseState, url: &str) -> Result<Manifest, Error> {
     let name = W::NAME;
     match there {
@@ -119,13 +119,13 @@ pub(crate) fn complete<W: Workload>(there: DatabaseState, url: &str) -> Result<M
              bench"
         ))),
         DatabaseState::Unfinished(manifest) => Err(Error::Database(format!(
-            "the load of {} {} into {url} has not ended: graymark load {name} goes on with it",
+            "the load of {} {} into {url} is incomplete: continue it with graymark load {name}",
             manifest.scale,
             unit::<W>(manifest.scale)
         ))),
         DatabaseState::Other { workload } => Err(other::<W>(&workload, url)),
         DatabaseState::Damaged { why } => Err(Error::Database(format!(
-            "{url} holds {name} tables that are not whole ({why}): remove them with graymark drop {name} and load again"
+            "{url} holds incomplete {name} tables ({why}): remove them with graymark drop {name} and load again"
         ))),
         DatabaseState::Foreign { why } => Err(foreign(url, &why)),
     }

@@ -1,4 +1,4 @@
-//! The price file that a result is priced with.
+//! The price file of a result.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::engine::Error;
 use crate::judge::price::PriceList;
 use crate::record::{self, Record};
 
-/// A price file that makes sense.
+/// A valid price file.
 #[derive(Clone, Debug)]
 pub struct PriceFile {
     text: String,
@@ -17,7 +17,7 @@ impl PriceFile {
     /// Reads it.
     ///
     /// # Errors
-    /// If it cannot be read, or is no price file.
+    /// If it cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<PriceFile, Error> {
         let shown = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -28,26 +28,26 @@ impl PriceFile {
         Ok(PriceFile { text, list })
     }
 
-    /// As it is written.
+    /// The text of the file.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it says.
+    /// The parsed file.
     pub fn list(&self) -> &PriceList {
         &self.list
     }
 
-    /// Prices a record that is there already.
+    /// Adds a price to an existing record.
     ///
     /// # Errors
-    /// If the directory holds no record with a summary, or cannot be written.
+    /// If the directory contains no record with a summary, or cannot be written.
     pub fn add_to(&self, directory: &Path) -> Result<(), Error> {
         let record = Record::open(directory)?;
         let Some(summary) = &record.summary else {
             let shown = directory.display();
             return Err(Error::Usage(format!(
-                "{shown} has no summary: its run did not come to an end, so there is nothing to price"
+                "{shown} has no summary: its run is incomplete, so there is nothing to price"
             )));
         };
         Ok(record::price::put(directory, &self.text, &self.list.of(summary))?)

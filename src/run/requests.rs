@@ -1,5 +1,6 @@
-//! Requests to a database. Each is made on a thread of its own, so that none keeps the program from ending: not a
-//! server that says nothing any more, not a lock that nobody gives back, not a call that blocks its thread.
+//! Requests to a database. Each runs on its own thread, so that none prevents the program from ending: not a server
+//! that
+//! stopped responding, a lock that is never released, or a call that blocks its thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -16,33 +17,32 @@ use crate::engine::{DatabaseState, Engine, Error};
 use crate::result::{CheckStep, Event, Finding, Manifest, Step};
 use crate::workload::Workload;
 
-/// From one look at the wish to stop to the next.
-const PAUSE: Duration = Duration::from_millis(100);
-/// When a request has shown no progress for so long, the server is asked by another connection whether it says
-/// anything at all.
+/// Interval at which a stop is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// After this time without progress, a second connection checks whether the server responds at all.
 const PROBE_AFTER: Duration = Duration::from_secs(5);
-/// How long a server may say nothing at all, where `--timeout` gives no shorter time.
-const SILENCE: Duration = Duration::from_secs(60);
-/// What a request that is given up has to come to its end by itself.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long a server may be silent if `--timeout` is not shorter.
+const MAX_SILENCE: Duration = Duration::from_secs(60);
+/// How long a request that was abandoned may take to end.
+const ABANDON_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long an answer is waited for.
+/// Time limits of a response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timeouts {
-    /// The longest time without progress; none waits as long as the server says anything.
+    /// The longest time without progress; `None` waits as long as the server responds to a second connection.
     pub(crate) limit: Option<Duration>,
-    /// How long it is still waited for when someone asks to stop.
+    /// How long to wait after a stop.
     pub(crate) after_stop: Duration,
 }
 
 impl Timeouts {
-    /// As the option `--timeout` has it.
+    /// From the option `--timeout`.
     pub(crate) fn of(timeout: Option<u32>) -> Timeouts {
         Timeouts { limit: timeout.map(|seconds| Duration::from_secs(seconds.into())), ..Timeouts::default() }
     }
 }
 
-/// When something last showed a sign of life.
+/// Time of the last progress.
 #[derive(Clone, Debug)]
 struct Heartbeat {
     began: Instant,
@@ -63,33 +63,33 @@ impl Heartbeat {
     }
 }
 
-/// What the thread of a request hands to the one that waits for it.
+/// Messages of the thread of a request.
 enum Message {
     Event(Event),
-    /// The request has come to its end, or was cut off.
+    /// The request has ended, or was interrupted.
     Ended {
         cut: bool,
     },
 }
 
-/// A request, which keeps its answer itself.
-type Work<W> = Box<dyn for<'a> FnOnce(&'a dyn Engine<W>, &'a Progress<'a>) -> LocalBoxFuture<'a, ()> + Send>;
+/// A request, which stores its result itself.
+type RequestWork<W> = Box<dyn for<'a> FnOnce(&'a dyn Engine<W>, &'a Progress<'a>) -> LocalBoxFuture<'a, ()> + Send>;
 
-/// The progress of a request that takes long.
+/// The progress of a long request.
 pub(crate) struct Progress<'a> {
     heartbeat: Heartbeat,
     events: &'a (dyn Fn(Event) + Send + Sync),
 }
 
 impl Progress<'_> {
-    /// A step is done, which is a sign of life.
+    /// Reports a finished step, which counts as progress.
     pub(crate) fn tell(&self, step: Step) {
         self.heartbeat.beat();
         (self.events)(Event::Step(step));
     }
 }
 
-/// One who makes requests to a database of workload `W`.
+/// Sends requests to a database of workload `W`.
 pub(crate) struct Requests<W: Workload> {
     engine: Arc<dyn LoadTarget<W>>,
     stop: Stop,
@@ -97,12 +97,12 @@ pub(crate) struct Requests<W: Workload> {
 }
 
 impl<W: Workload> Requests<W> {
-    /// Requests that end when someone asks to stop.
+    /// Requests that end when `stop` is requested.
     pub(crate) fn new(engine: &Arc<dyn LoadTarget<W>>, stop: &Stop, timeouts: Timeouts) -> Self {
         Requests { engine: Arc::clone(engine), stop: stop.clone(), timeouts }
     }
 
-    /// The same with other timeouts.
+    /// The same with other time limits.
     pub(crate) fn with(&self, timeouts: Timeouts) -> Self {
         Requests::new(&self.engine, &self.stop, timeouts)
     }
@@ -112,16 +112,16 @@ impl<W: Workload> Requests<W> {
         &self.engine
     }
 
-    /// The wish to stop.
+    /// The stop handle.
     pub(crate) fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Asks a database something; none when someone asks to stop first. What is given up goes on, or hangs, where
-    /// nobody sees it: the program has to end soon.
+    /// Sends a request; `None` if stopped. An abandoned request continues or hangs in the background, because the
+    /// program has to end soon.
     ///
     /// # Errors
-    /// What the database says, or that it says nothing.
+    /// The database's error, or that it did not respond.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(&dyn Engine<W>) -> Result<T, Error> + Send + 'static,
@@ -129,7 +129,7 @@ impl<W: Workload> Requests<W> {
         self.follow(&mut |_| {}, async move |engine: &dyn Engine<W>, _: &Progress<'_>| work(engine).await)
     }
 
-    /// As [`Requests::ask`], with something that takes long and tells its steps to `tell`, on the calling thread.
+    /// As [`Requests::ask`], for a long request whose steps are passed to `tell` on the calling thread.
     ///
     /// # Errors
     /// As [`Requests::ask`].
@@ -153,18 +153,20 @@ impl<W: Workload> Requests<W> {
             return Ok(None);
         }
         let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        answer.unwrap_or_else(|| Err(Error::Database("the thread that asked it has no answer".to_owned()))).map(Some)
+        answer
+            .unwrap_or_else(|| Err(Error::Database("the thread of the request returned no result".to_owned())))
+            .map(Some)
     }
 
-    /// As [`Requests::follow`], whatever the answer; whether it came to its end.
-    fn follow_any(&self, tell: &mut dyn FnMut(&Event), work: Work<W>) -> Result<bool, Error> {
+    /// As [`Requests::follow`], for any result. Returns whether the request ended.
+    fn follow_any(&self, tell: &mut dyn FnMut(&Event), work: RequestWork<W>) -> Result<bool, Error> {
         let (sender, messages) = mpsc::channel();
         let (cut, heartbeat) = (Stop::new(), Heartbeat::new());
         let runtime = runtime()?;
         let asked = (Arc::clone(&self.engine), cut.clone(), heartbeat.clone());
         let thread = spawn("request", move || {
             let (engine, cut, heartbeat) = asked;
-            // Nobody listens any more if the request was given up.
+            // The receiver is gone if the request was abandoned.
             let events = |event| drop(sender.send(Message::Event(event)));
             let progress = Progress { heartbeat, events: &events };
             let cut = runtime.block_on(async {
@@ -180,12 +182,12 @@ impl<W: Workload> Requests<W> {
         let mut probe = None;
         let mut stopped: Option<Instant> = None;
         let why = loop {
-            match messages.recv_timeout(PAUSE) {
+            match messages.recv_timeout(POLL_INTERVAL) {
                 Ok(Message::Event(event)) => tell(&event),
                 Ok(Message::Ended { cut: false }) => return Ok(true),
                 Err(RecvTimeoutError::Disconnected) => match thread.join() {
                     Err(panic) => std::panic::resume_unwind(panic),
-                    Ok(()) => break Some("the thread that asked it has ended without an answer".to_owned()),
+                    Ok(()) => break Some("the thread of the request ended without a result".to_owned()),
                 },
                 Ok(Message::Ended { cut: true }) | Err(RecvTimeoutError::Timeout) => {}
             }
@@ -193,31 +195,31 @@ impl<W: Workload> Requests<W> {
                 break None;
             }
             if let Some(limit) = self.timeouts.limit.filter(|limit| heartbeat.since() > *limit) {
-                break Some(format!("it gave no answer within {} s (--timeout waits longer)", limit.as_secs()));
+                break Some(format!("no response within {} s (increase --timeout to wait longer)", limit.as_secs()));
             }
             if heartbeat.since() > PROBE_AFTER && probe.is_none() {
                 probe = Some(Probe::start::<W>(&self.engine)?);
             }
-            let silence = self.timeouts.limit.map_or(SILENCE, |limit| limit.min(SILENCE));
+            let silence = self.timeouts.limit.map_or(MAX_SILENCE, |limit| limit.min(MAX_SILENCE));
             if probe.as_ref().is_some_and(|probe: &Probe| probe.silent() > silence) {
-                break Some(format!("for {} s it has said nothing, not even to another connection", silence.as_secs()));
+                break Some(format!("no response for {} s, not even on another connection", silence.as_secs()));
             }
         };
         cut.request();
-        let end = Instant::now() + FAREWELL;
+        let end = Instant::now() + ABANDON_TIMEOUT;
         while let Ok(Message::Event(_)) = messages.recv_timeout(end.saturating_duration_since(Instant::now())) {}
         match why {
             None => Ok(false),
-            Some(why) => Err(Error::Database(format!("{} does not answer: {why}", self.engine.identity().url))),
+            Some(why) => Err(Error::Database(format!("{} does not respond: {why}", self.engine.identity().url))),
         }
     }
 
-    /// What a database holds of the workload; none when someone asks to stop first.
+    /// The state of the workload's tables in the database; `None` if stopped.
     pub(crate) fn database_state(&self) -> Result<Option<DatabaseState>, Error> {
         self.ask(async |engine: &dyn Engine<W>| engine.database_state().await)
     }
 
-    /// The findings of all conditions, each told as it ends; none when someone asks to stop first.
+    /// The findings of all conditions, each reported as it ends; `None` if stopped.
     pub(crate) fn check(
         &self,
         manifest: &Manifest,
@@ -228,6 +230,7 @@ impl<W: Workload> Requests<W> {
         self.follow(tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
             let mut told = |step: CheckStep<'_>| {
                 progress.tell(match step {
+                    CheckStep::Conditions(number) => Step::Conditions(number),
                     CheckStep::Began(id) => Step::Checking(id.to_owned()),
                     CheckStep::Ended(finding) => Step::Checked(finding.clone()),
                 })
@@ -237,7 +240,7 @@ impl<W: Workload> Requests<W> {
     }
 }
 
-/// Asks a server again and again, by other connections, whether it says anything at all.
+/// Checks repeatedly, on other connections, whether the server responds at all.
 struct Probe {
     heartbeat: Heartbeat,
     over: Stop,
@@ -254,8 +257,9 @@ impl Probe {
                     tokio::select! {
                         biased;
                         () = over.wait() => break,
-                        // An answer that cannot be read is one, too.
-                        answers = guarded(async { Ok::<_, Error>(engine.answers().await) }) => if answers.unwrap_or(true) {
+                        // An unreadable reply counts as a response.
+                        answers = guarded(async { Ok::<_, Error>(engine.answers().await) })
+                            => if answers.unwrap_or(true) {
                             heartbeat.beat();
                         }
                     }
@@ -270,7 +274,7 @@ impl Probe {
         Ok(probe)
     }
 
-    /// For how long the server has said nothing.
+    /// How long the server has been silent.
     fn silent(&self) -> Duration {
         self.heartbeat.since()
     }

@@ -1,11 +1,13 @@
-//! Fills in what a plan leaves open, and turns it into what the driver is given.
+//! Fills in the missing values of a plan, and converts it into the driver's schedule.
 
 use std::hash::{BuildHasher, RandomState};
 
+use super::faults::needs_private_server;
 use super::population;
 use crate::drive::{Load, Schedule, Stages};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadVisitor;
+use crate::engine::server::url::is_private;
 use crate::engine::sql::SqlWorkload;
 use crate::plan::resolved::{Cards, Clients, Interval, Resolved, Scale};
 use crate::plan::{
@@ -14,8 +16,8 @@ use crate::plan::{
 use crate::result::Manifest;
 use crate::workload::{Users, Workload};
 
-/// The plan as it is executed: whatever it leaves open is filled in from the database or by default. `loaded` is what
-/// the database holds, where it has been looked at.
+/// The plan as executed: missing values come from the database or the defaults. `loaded` is the content of the
+/// database, if it was queried.
 pub(super) fn settle<W: Workload>(
     asked: Plan,
     defaults: &Defaults,
@@ -28,12 +30,10 @@ pub(super) fn settle<W: Workload>(
     let cards = cards::<W>(&asked)?;
     let paced = pace.factors().is_some();
     if paced && asked.steady.is_some_and(|most| most > 0) {
-        return Err(Error::Usage(
-            "--steady is for runs without think time: leave it out, or give --pace none".to_owned(),
-        ));
+        return Err(Error::Usage("--steady is for runs without think time: remove it, or use --pace none".to_owned()));
     }
     let preset = W::preset(profile);
-    // A profile that the database does not hold is the run's own matter: told where it was asked for.
+    // An unknown profile is reported where it was requested.
     let known = asked.profile.is_some() || loaded.is_some_and(|there| W::profile(&there.parameters).is_some());
     let name = W::PROFILES.get(profile).filter(|_| known).copied().unwrap_or_default();
     let clients = match (asked.clients, preset.clients_per_unit) {
@@ -63,7 +63,7 @@ pub(super) fn settle<W: Workload>(
         vacuums: asked.vacuums.unwrap_or(u32::MAX),
         warm: asked.warm.unwrap_or(Warm::None),
         steady: asked.steady.unwrap_or(defaults.steady),
-        patience: asked.timeout.unwrap_or(TIMEOUT),
+        timeout: asked.timeout.unwrap_or(TIMEOUT),
         allowed_errors: asked.allow_errors.unwrap_or(Share::NONE),
         history: asked.history.unwrap_or(Share::NONE),
         reconnect_for: asked.reconnect_for.unwrap_or(RECONNECT_FOR),
@@ -72,10 +72,10 @@ pub(super) fn settle<W: Workload>(
     })
 }
 
-/// The plan of a run, as far as it can be told without looking at the database. `terminal` is the one to follow.
+/// The plan of a run as far as it is known without the database. `terminal` is the one to follow.
 ///
 /// # Errors
-/// If it makes no sense.
+/// If it is invalid.
 pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u32)>) -> Result<Plan, Error> {
     struct Preview<'a>(Plan, &'a Defaults, Option<(u32, u32)>);
     impl WorkloadVisitor for Preview<'_> {
@@ -83,21 +83,26 @@ pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u3
 
         fn visit<W: SqlWorkload>(self) -> Result<Plan, Error> {
             let Preview(asked, defaults, terminal) = self;
+            let private = is_private(asked.db(asked.workload.unwrap_or_default()).reveal());
+            let mut needy = asked.fault.iter().filter(|fault| fault.action.needs_private_server());
+            if let Some(fault) = needy.next().filter(|_| !private) {
+                return Err(needs_private_server(fault));
+            }
             let scale = asked.scale;
             population::within::<W>(scale.unwrap_or(SCALE), profile::<W>(&asked, None)?)?;
             let plan = settle::<W>(asked, defaults, None)?;
             followed::<W>(terminal, plan.pace, scale.unwrap_or(u32::MAX))?;
-            // A seed that the run draws is not known before.
+            // A random seed is drawn by the run itself.
             Ok(Plan { seed: plan.asked.seed, ..plan.file() })
         }
     }
     plan.workload.unwrap_or_default().visit(Preview(plan, defaults, terminal))
 }
 
-/// Refuses a profile that the workload of a plan has not.
+/// Refuses a profile that the workload does not have.
 ///
 /// # Errors
-/// Those that it has.
+/// Names the profiles that it has.
 pub(crate) fn known_profile(plan: &Plan) -> Result<(), Error> {
     struct Known<'a>(&'a Plan);
     impl WorkloadVisitor for Known<'_> {
@@ -110,7 +115,7 @@ pub(crate) fn known_profile(plan: &Plan) -> Result<(), Error> {
     plan.workload.unwrap_or_default().visit(Known(plan))
 }
 
-/// The time before the interval, with its limit where it ends by itself.
+/// The ramp-up, with its limit if it is automatic.
 fn ramp_up(asked: &Plan, preset: Option<u32>, usual: u32, paced: bool) -> RampUp {
     match asked.ramp_up {
         Some(RampUp::Auto(most)) => RampUp::Auto(Some(RampUp::Auto(most).at_most(paced))),
@@ -119,43 +124,43 @@ fn ramp_up(asked: &Plan, preset: Option<u32>, usual: u32, paced: bool) -> RampUp
     }
 }
 
-/// A seed when none is asked for. The standard library seeds its hashers from the system's randomness.
+/// A random seed. The standard library seeds its hashers from the system's randomness.
 pub(crate) fn random_seed() -> u64 {
     RandomState::new().hash_one(std::time::SystemTime::now())
 }
 
-/// The profile that a run has: the database's, else the one that is asked for, else the usual one.
+/// The profile of a run: the database's, else the requested one, else the default.
 pub(super) fn profile<W: Workload>(plan: &Plan, manifest: Option<&Manifest>) -> Result<usize, Error> {
     let asked = population::profile::<W>(plan.profile.as_deref())?;
     Ok(manifest.and_then(|manifest| W::profile(&manifest.parameters)).or(asked).unwrap_or_default())
 }
 
-/// The pace that is asked for, else the profile's usual one.
+/// The requested pace, else the profile's default.
 fn pace<W: Workload>(plan: &Plan, defaults: &Defaults, profile: usize) -> Result<Pace, Error> {
     match (W::users(profile), plan.pace) {
         (Users::None, Some(pace)) if pace.factors().is_some() => {
             let name = W::PROFILES.get(profile).copied().unwrap_or_default();
             Err(Error::Usage(format!(
-                "the profile {name} has no terminals that could think: leave out --pace, or give another --profile"
+                "the profile {name} has no think times: remove --pace, or give another --profile"
             )))
         }
         (_, Some(pace)) => Ok(pace),
-        // Stages add clients without think time, and a rate has no terminals.
+        // Stages have clients without think time, and a rate has no terminals.
         (Users::Usual, None) if plan.stages.is_empty() && plan.rate.is_none() => Ok(Pace::Standard),
         (_, None) => Ok(defaults.pace),
     }
 }
 
-/// The cards of each transaction type.
+/// The number of cards of each transaction type.
 fn cards<W: Workload>(plan: &Plan) -> Result<Cards, Error> {
     let Some(mix) = &plan.mix else { return Ok(Cards::Standard) };
     if W::TRANSACTIONS.len() < 2 {
-        return Err(Error::Usage(format!("--mix: {} has one transaction type: leave --mix out", W::NAME)));
+        return Err(Error::Usage(format!("--mix: {} has one transaction type: remove --mix", W::NAME)));
     }
     mix.cards(W::TRANSACTIONS).map(Cards::Of).map_err(Error::Usage)
 }
 
-/// The number of the terminal to follow, given as warehouse or branch and terminal, if one is asked for.
+/// The number of the terminal to follow, if requested as a pair of warehouse or branch and terminal.
 pub(super) fn followed<W: Workload>(
     terminal: Option<(u32, u32)>,
     pace: Pace,
@@ -168,13 +173,13 @@ pub(super) fn followed<W: Workload>(
         }
         Some((unit, _)) if unit > scale => {
             let (one, units) = (W::SCALE_UNIT.0, population::unit::<W>(scale));
-            Err(Error::Usage(format!("there is no terminal of {one} {unit}: the database has {scale} {units}")))
+            Err(Error::Usage(format!("there is no terminal in {one} {unit}: the database has {scale} {units}")))
         }
         Some((unit, terminal)) => Ok(Some((unit - 1) * W::TERMINALS + terminal - 1)),
     }
 }
 
-/// The stages of a plan; none of them without.
+/// The stages of a plan; empty without stages.
 pub(super) fn stages(plan: &Resolved) -> Stages {
     match &plan.interval {
         Interval::Whole { .. } => Stages::default(),
@@ -182,7 +187,7 @@ pub(super) fn stages(plan: &Resolved) -> Stages {
     }
 }
 
-/// How a run goes on a population. `shown` is the terminal to follow.
+/// The driver's schedule for a population. `shown` is the terminal to follow.
 pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown: Option<u32>) -> Schedule {
     let (clients, duration) = match &plan.interval {
         Interval::Whole { clients, seconds } => (clients.at(manifest.scale), *seconds),
@@ -213,7 +218,8 @@ pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown:
         think,
         ramp_up: plan.ramp_up.at_most(factors.is_some()),
         settles: plan.ramp_up.is_auto(),
-        patience: plan.patience,
+        patience: plan.timeout,
+        connect_rate: plan.asked.connect_rate,
         duration,
     }
 }

@@ -1,4 +1,4 @@
-//! Figures of a run in stages: each stage is measured on its own while the run goes on.
+//! Figures of each stage of a run, accumulated during the run.
 
 use super::timeline::Timeline;
 use crate::drive::{Schedule, Stages};
@@ -7,17 +7,17 @@ use crate::result::summary::{LatencySummary, StageSummary};
 use crate::result::{Event, Phase, Recorded};
 use crate::workload::{Headline, Workload};
 
-/// Cuts a run into its stages.
+/// Splits a run into its stages.
 pub(super) struct StageMeter {
     stages: Stages,
     ramp_up: u32,
-    /// What was measured in each stage that has begun.
+    /// The measurements of each stage that has begun.
     intervals: Vec<Interval>,
     /// CPU time at the beginning of each stage that has begun, and at the end of the last one.
     cpu: Vec<CpuTime>,
 }
 
-/// CPU seconds used so far, and the moment at which that was read.
+/// CPU seconds used so far, and when they were read.
 #[derive(Clone, Copy)]
 struct CpuTime {
     at: std::time::Instant,
@@ -26,12 +26,12 @@ struct CpuTime {
 }
 
 impl StageMeter {
-    /// Of a run that is to begin.
+    /// No stages have begun at the start of a run.
     pub(super) fn new(stages: &Stages, schedule: &Schedule) -> StageMeter {
         StageMeter { stages: stages.clone(), ramp_up: schedule.ramp_up, intervals: Vec::new(), cpu: Vec::new() }
     }
 
-    /// Takes up what the driver says. `server_cpu` reads the CPU seconds of the server's processes, if it can.
+    /// Adds an event. `server_cpu` reads the CPU seconds of the server's processes, if known.
     pub(super) fn event<W: Workload>(&mut self, event: &Event, server_cpu: &dyn Fn() -> Option<f64>) {
         if self.stages.is_empty() {
             return;
@@ -57,7 +57,7 @@ impl StageMeter {
         }
     }
 
-    /// What the stages came to that had begun when the measurement interval ended, after so many seconds.
+    /// The stages that had begun when the measurement interval ended, after `interval_s` seconds.
     pub(super) fn summaries<W: Workload>(&self, interval_s: f64, timeline: &Timeline) -> Vec<StageSummary> {
         let full = f64::from(self.stages.seconds());
         let new_orders = W::COUNTS == Headline::NewOrdersPerMinute;
@@ -72,7 +72,7 @@ impl StageMeter {
             }
             let headline = sum.transactions.get(W::HEADLINE);
             let cpu = self.cpu.get(number).zip(self.cpu.get(number + 1)).filter(|_| completed > 0);
-            // The readings come up to a tenth of a second late: what they show is taken as a rate.
+            // The readings are up to a tenth of a second late: they are scaled to a rate.
             let cpu_us = |used: f64, from: &CpuTime, to: &CpuTime| {
                 let apart = to.at.duration_since(from.at).as_secs_f64();
                 (apart > 0.0).then(|| 1e6 * used / apart * seconds / completed as f64)
@@ -101,7 +101,7 @@ impl StageMeter {
     }
 }
 
-/// Percent of the responses that took longer than 2 s, which Gray and Levine count as slow; none without responses.
+/// Percent of the responses that took longer than 2 s, which Gray and Levine count as slow; `None` without responses.
 fn over_2s_percent(sum: &Interval) -> Option<f64> {
     const LIMIT_US: u64 = 2_000_000;
     let responses = || sum.transactions.iter().map(|measured| &measured.response);

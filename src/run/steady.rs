@@ -1,4 +1,4 @@
-//! Warm-up by the load itself, until throughput and hit rate change no more.
+//! Warm-up by the load itself, until throughput and hit rate are steady.
 
 use std::time::Instant;
 
@@ -11,11 +11,11 @@ use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::{Event, Step};
 use crate::workload::Workload;
 
-/// Seconds of a window: long enough for servers that hand in their counters once a second.
+/// Length of a window in seconds: enough for servers that update their counters once a second.
 const WINDOW: u32 = 5;
 
-/// Runs windows of the schedule's own load, with other inputs, until [`steady::reached`] or for `most` seconds; none if
-/// it was interrupted.
+/// Runs windows of the schedule's load, with other inputs, until [`steady::reached`] or for `most` seconds; `None` if
+/// interrupted.
 pub(super) fn reach<W: Workload>(
     requests: &Requests<W>,
     terminals: &W::Terminals,
@@ -50,7 +50,7 @@ pub(super) fn reach<W: Workload>(
     Ok(Some(Maintenance { kind: MaintenanceKind::WarmUp.into(), start_s: -seconds, seconds, work, rows: None }))
 }
 
-/// A window; none if it was interrupted.
+/// Runs a window; `None` if interrupted.
 fn one<W: Workload>(
     requests: &Requests<W>,
     terminals: &W::Terminals,

@@ -1,4 +1,4 @@
-//! The steps of a run, one after the other.
+//! The steps of a run in order.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::accumulate::Accumulated;
-use super::faults::{FaultMeter, against_members};
+use super::faults::{FaultMeter, against_members, needs_private_server};
 use super::open::Visitor;
 use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
-use super::{Command, Outcome, Run, history, load, settle, steady};
-use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Timetable};
+use super::{Command, Outcome, Run, history, load, nodes, settle, steady};
+use crate::drive::{self, Controllers, FaultSchedule, Load, LoadTarget, Schedule, Stages};
 use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
 use crate::engine::server::PrivateServer;
@@ -34,44 +34,44 @@ use crate::result::within::{self, StatementTotals};
 use crate::result::{Environment, Event, Finding, LoadReport, Manifest, Procedures, Step};
 use crate::workload::Workload;
 
-/// Why a run ends before its summary.
-enum End {
-    /// Someone asked to stop.
+/// Why a run ended before its summary.
+enum RunEnd {
+    /// A stop was requested.
     Stopped,
-    /// It cannot go on.
+    /// An error.
     Failed(Error),
 }
 
-impl From<Error> for End {
-    fn from(error: Error) -> End {
-        End::Failed(error)
+impl From<Error> for RunEnd {
+    fn from(error: Error) -> RunEnd {
+        RunEnd::Failed(error)
     }
 }
 
-impl From<record::Error> for End {
-    fn from(error: record::Error) -> End {
-        End::Failed(error.into())
+impl From<record::Error> for RunEnd {
+    fn from(error: record::Error) -> RunEnd {
+        RunEnd::Failed(error.into())
     }
 }
 
-impl End {
-    /// None if someone asked to stop.
+impl RunEnd {
+    /// `Ok(None)` if a stop was requested.
     fn result<T>(self) -> Result<Option<T>, Error> {
         match self {
-            End::Stopped => Ok(None),
-            End::Failed(error) => Err(error),
+            RunEnd::Stopped => Ok(None),
+            RunEnd::Failed(error) => Err(error),
         }
     }
 }
 
-/// The load that is offered.
-struct Offer<W: Workload> {
+/// The load and its schedule.
+struct LoadToOffer<W: Workload> {
     terminals: W::Terminals,
     schedule: Schedule,
     stages: Stages,
 }
 
-/// What was asked of the database before the load, and what was not done.
+/// Warm-ups before the load, and those that were not possible.
 #[derive(Default)]
 struct WarmUps {
     cold: Option<CacheState>,
@@ -95,7 +95,7 @@ impl Visitor for Run<'_> {
         }
         let requests = Requests::new(&engine, &self.stop, Timeouts::of(self.plan.timeout));
         let mut steps = Steps::<W> { run: self, requests };
-        // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
+        // Usage errors are reported before a record is begun, and an unusable directory before the database is loaded.
         let ready = match steps.ready() {
             Ok(ready) => ready,
             Err(end) => return end.result(),
@@ -107,10 +107,10 @@ impl Visitor for Run<'_> {
         }
         match steps.measure(ready, &mut record) {
             Ok(summary) => Ok(Some(finished(summary, record))),
-            Err(End::Stopped) => record.finish(Status::Partial).map(|()| None).map_err(Error::from),
-            Err(End::Failed(error)) => {
+            Err(RunEnd::Stopped) => record.finish(Status::Partial).map(|()| None).map_err(Error::from),
+            Err(RunEnd::Failed(error)) => {
                 record.abandon();
-                Err(match engine.server_ended() {
+                Err(match engine.server_ended().or_else(|| engine.out_of_memory()) {
                     Some(why) => Error::Database(format!("{why}; {error}")),
                     None => error,
                 })
@@ -119,7 +119,7 @@ impl Visitor for Run<'_> {
     }
 }
 
-/// Ends the record and makes the report. What was measured is given, also if the record could not be written.
+/// Finishes the record and writes the report. The result is returned even if the record could not be written.
 fn finished(summary: Summary, record: RecordWriter) -> Outcome {
     let directory = record.directory().to_owned();
     let status = if summary.interrupted { Status::Partial } else { Status::Complete };
@@ -134,18 +134,19 @@ pub(super) fn no_private_server() -> Error {
 }
 
 impl<W: Workload> Steps<'_, W> {
-    /// Loads if need be, runs, counts and checks.
-    fn measure(&mut self, ready: Option<Manifest>, record: &mut RecordWriter) -> Result<Summary, End> {
+    /// Loads if needed, runs, counts and checks.
+    fn measure(&mut self, ready: Option<Manifest>, record: &mut RecordWriter) -> Result<Summary, RunEnd> {
         self.run.tell(Step::Connected(self.engine().identity().clone()));
         let (manifest, loaded) = self.load(ready)?;
         let procedures = self.procedures()?;
         let plan = self.settle(&manifest)?;
         let environment = self.describe(&plan, loaded.as_ref(), record)?;
-        self.look_ahead(&plan, &environment);
+        self.warn_if_never_valid(&plan, &environment);
         let (findings, initial_rows) = self.check_before(&plan, &manifest)?;
         let mut warm_ups = WarmUps::default();
         self.empty_caches(&plan, &mut warm_ups)?;
         self.warm_up(&plan, &manifest, &mut warm_ups)?;
+        self.await_standbys(&plan)?;
         let offer = self.offer(&plan, &manifest)?;
         self.steady(&plan, &offer, &mut warm_ups)?;
         let before = Before {
@@ -154,6 +155,7 @@ impl<W: Workload> Steps<'_, W> {
             isolation: self.engine().isolation().to_owned(),
             constants: W::constants(&offer.terminals),
             durability: judge::durability::of(&environment),
+            isolation_settings: judge::acid::isolation_settings(&environment),
             acid: self.run.acid.clone(),
             effects: self.ask(async |engine: &dyn Engine<W>| engine.effects().await)?,
             manifest,
@@ -162,7 +164,7 @@ impl<W: Workload> Steps<'_, W> {
             initial_rows,
             nodes: self.engine().nodes(),
         };
-        // From here on the record is kept, whatever comes.
+        // From here on the record is kept in any case.
         if self.run.out.is_none()
             && let Err(why) = record::directory::link(record.directory())
         {
@@ -171,14 +173,18 @@ impl<W: Workload> Steps<'_, W> {
         let measured = self.drive(&plan, &offer, warm_ups, record)?;
         let mut after = After {
             interrupted: self.run.stop.requested(),
-            effects: Err("the run ended before the database was asked".to_owned()),
+            effects: Err("the run ended before the counts of the database were queried".to_owned()),
             findings: Vec::new(),
-            unchecked: if plan.check.is_after() { "the command ended before that".to_owned() } else { String::new() },
+            unchecked: if plan.check.is_after() {
+                "the command ended before the check".to_owned()
+            } else {
+                String::new()
+            },
             lookup: None,
             recovered_s: None,
             nodes: (self.engine().nodes(), Vec::new()),
         };
-        // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
+        // The result is stored before a count and a check that take minutes and may be interrupted.
         self.keep(&plan, &before, &measured, &after, record);
         if plan.asked.measure_recovery && !after.interrupted {
             after.recovered_s = Some(self.recover()?);
@@ -205,19 +211,19 @@ impl<W: Workload> Steps<'_, W> {
     fn ask<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(&dyn Engine<W>) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, End> {
-        self.requests.ask(work)?.ok_or(End::Stopped)
+    ) -> Result<T, RunEnd> {
+        self.requests.ask(work)?.ok_or(RunEnd::Stopped)
     }
 
-    /// The population to run on; none if it has to be loaded first.
-    fn ready(&self) -> Result<Option<Manifest>, End> {
+    /// The population to run on; `None` if it has to be loaded first.
+    fn ready(&self) -> Result<Option<Manifest>, RunEnd> {
         let alone = |server: &dyn PrivateServer| server.members() == 1 || server.nodes().is_some();
         if self.run.plan.measure_recovery && !self.engine().private_server().is_some_and(alone) {
             return Err(no_private_server().into());
         }
-        self.can_fail()?;
-        self.can_read_elsewhere()?;
-        let there = self.requests.database_state()?.ok_or(End::Stopped)?;
+        self.check_faults()?;
+        self.check_read_only_target()?;
+        let there = self.requests.database_state()?.ok_or(RunEnd::Stopped)?;
         let loaded = match &there {
             DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => Some(manifest),
             _ => None,
@@ -243,9 +249,9 @@ impl<W: Workload> Steps<'_, W> {
         Ok(Some(manifest))
     }
 
-    /// Whether transactions that change nothing can go where the plan wants them.
-    fn can_read_elsewhere(&self) -> Result<(), Error> {
-        let refused = |why: String| Err(Error::Usage(format!("--read-only-on {why}: leave it out")));
+    /// Whether read-only transactions can be sent where the plan requests.
+    fn check_read_only_target(&self) -> Result<(), Error> {
+        let refused = |why: String| Err(Error::Usage(format!("--read-only-on {why}: remove it")));
         match self.run.plan.read_only_on {
             None => Ok(()),
             Some(_) if W::ABOUT.read_only.is_empty() => refused(format!("is for reads, and {} has none", W::NAME)),
@@ -254,18 +260,14 @@ impl<W: Workload> Steps<'_, W> {
         }
     }
 
-    /// Whether all that is planned to go wrong can.
-    fn can_fail(&self) -> Result<(), Error> {
+    /// Whether all planned faults can be injected.
+    fn check_faults(&self) -> Result<(), Error> {
         let name = &self.engine().identity().name;
         let cannot = |fault: &Fault, why: &str| Err(Error::Usage(format!("the fault `{fault}` {why}")));
         let faults = &self.run.plan.fault;
         let mut private = faults.iter().filter(|fault| fault.action.needs_private_server());
         if let Some(fault) = private.next().filter(|_| self.engine().private_server().is_none()) {
-            return cannot(
-                fault,
-                "needs a server that Graymark starts: give --db postgres:local, mysql:local or virtuoso:local, or have \
-                 a program of yours do it (--fault '5s: script PATH')",
-            );
+            return Err(needs_private_server(fault));
         }
         let members = self.engine().private_server().map_or(0, PrivateServer::members);
         let equal = self.engine().private_server().and_then(PrivateServer::nodes).is_none();
@@ -302,18 +304,18 @@ impl<W: Workload> Steps<'_, W> {
         self.run.out.clone().unwrap_or_else(|| default_record(W::NAME, &name, now))
     }
 
-    /// The population, loaded if it is not there yet.
-    fn load(&mut self, ready: Option<Manifest>) -> Result<(Manifest, Option<LoadReport>), End> {
+    /// The population, loaded if needed.
+    fn load(&mut self, ready: Option<Manifest>) -> Result<(Manifest, Option<LoadReport>), RunEnd> {
         if let Some(manifest) = ready {
             return Ok((manifest, None));
         }
         let loaded = load::fill(&self.requests, &self.run.plan, &mut self.run.consumer)?;
-        let (report, manifest) = loaded.ok_or(End::Stopped)?;
+        let (report, manifest) = loaded.ok_or(RunEnd::Stopped)?;
         Ok((manifest, Some(report)))
     }
 
     /// The stored procedures that the run will call, as far as this user may read them.
-    fn procedures(&mut self) -> Result<Procedures, End> {
+    fn procedures(&mut self) -> Result<Procedures, RunEnd> {
         let procedures = self.known_procedures()?;
         if let Procedures::Unread(names) = &procedures {
             self.run.tell(Step::ProceduresUnread(names.clone()));
@@ -321,26 +323,26 @@ impl<W: Workload> Steps<'_, W> {
         Ok(procedures)
     }
 
-    /// The stored procedures, which must not be others than this program makes: their work would be no one's.
-    fn known_procedures(&self) -> Result<Procedures, End> {
+    /// The stored procedures, which must have this program's source.
+    fn known_procedures(&self) -> Result<Procedures, RunEnd> {
         let procedures = self.ask(async |engine: &dyn Engine<W>| engine.procedures().await)?;
         Ok(own(procedures, W::NAME, &self.engine().identity().url)?)
     }
 
-    /// Fills in whatever the plan leaves open.
+    /// Fills in the missing values of the plan.
     fn settle(&mut self, manifest: &Manifest) -> Result<Resolved, Error> {
         let url = self.engine().identity().url.as_str().into();
         let plan = Plan { db: Some(url), ..std::mem::take(&mut self.run.plan) };
         settle::settle::<W>(plan, self.run.command.defaults(), Some(manifest))
     }
 
-    /// Puts what is known before the run into the record: plan, prices, environment, load.
+    /// Writes what is known before the run into the record: plan, prices, environment, load.
     fn describe(
         &self,
         plan: &Resolved,
         loaded: Option<&LoadReport>,
         record: &RecordWriter,
-    ) -> Result<Environment, End> {
+    ) -> Result<Environment, RunEnd> {
         record.put_text(file::PLAN, &plan.file().to_toml().map_err(Error::from)?)?;
         if let Some(price) = &self.run.price {
             record.put_text(file::PRICE, price.text())?;
@@ -357,8 +359,8 @@ impl<W: Workload> Steps<'_, W> {
         Ok(environment)
     }
 
-    /// Tells what is known of a run that was planned to be valid and cannot be.
-    fn look_ahead(&mut self, plan: &Resolved, environment: &Environment) {
+    /// Warns about a run that is meant to be valid and cannot be.
+    fn warn_if_never_valid(&mut self, plan: &Resolved, environment: &Environment) {
         let planned = Planned {
             paced: plan.pace == Pace::Standard,
             interval_s: match &plan.interval {
@@ -376,17 +378,17 @@ impl<W: Workload> Steps<'_, W> {
         }
     }
 
-    /// What the conditions say before the run, and the rows of tables whose growth is to be judged; nothing if the plan
-    /// does not ask for it.
+    /// Checks the conditions before the run, and counts the rows of tables whose growth is judged; empty if the plan
+    /// does not request it.
     fn check_before(
         &mut self,
         plan: &Resolved,
         manifest: &Manifest,
-    ) -> Result<(Vec<Finding>, BTreeMap<String, u64>), End> {
+    ) -> Result<(Vec<Finding>, BTreeMap<String, u64>), RunEnd> {
         if plan.check != Check::Both {
             return Ok((Vec::new(), BTreeMap::new()));
         }
-        let findings = self.check(manifest, false)?.ok_or(End::Stopped)?;
+        let findings = self.check(manifest, false)?.ok_or(RunEnd::Stopped)?;
         let mut rows = BTreeMap::new();
         for table in W::COUNTED_AT_START {
             let counted = self.ask(async move |engine: &dyn Engine<W>| engine.rows(table).await)?;
@@ -402,35 +404,46 @@ impl<W: Workload> Steps<'_, W> {
         checked
     }
 
-    /// Empties the caches, if the plan asks for it. No session is open yet.
-    fn empty_caches(&mut self, plan: &Resolved, warm_ups: &mut WarmUps) -> Result<(), End> {
+    /// Empties the caches, if the plan requests it. No session is open yet.
+    fn empty_caches(&mut self, plan: &Resolved, warm_ups: &mut WarmUps) -> Result<(), RunEnd> {
         if !plan.asked.cold {
             return Ok(());
         }
         let emptied = self.ask(async |engine: &dyn Engine<W>| engine.empty_caches(false).await)?;
         let Some(caches) = emptied else {
             let name = &self.engine().identity().name;
-            return Err(Error::Usage(format!("--cold: {name} has no caches that can be emptied")).into());
+            return Err(Error::Usage(format!("--cold: the caches of {name} cannot be emptied")).into());
         };
         self.run.tell(Step::CachesEmptied(caches.clone()));
         warm_ups.cold = Some(caches);
         Ok(())
     }
 
-    /// Fills the caches by reading, if the plan asks for it.
-    fn warm_up(&mut self, plan: &Resolved, manifest: &Manifest, warm_ups: &mut WarmUps) -> Result<(), End> {
+    /// Fills the caches by reading, if the plan requests it.
+    fn warm_up(&mut self, plan: &Resolved, manifest: &Manifest, warm_ups: &mut WarmUps) -> Result<(), RunEnd> {
         if plan.warm == Warm::None {
             return Ok(());
         }
-        match warm::up(&self.requests, manifest, (plan.warm, plan.seed), &mut self.run.consumer)?.ok_or(End::Stopped)? {
+        match warm::up(&self.requests, manifest, (plan.warm, plan.seed), &mut self.run.consumer)?
+            .ok_or(RunEnd::Stopped)?
+        {
             WarmUpOutcome::Absent(why) => warm_ups.notes.push(why),
             WarmUpOutcome::Read(work) => warm_ups.done.push(work),
         }
         Ok(())
     }
 
-    /// The load that the plan asks for.
-    fn offer(&self, plan: &Resolved, manifest: &Manifest) -> Result<Offer<W>, Error> {
+    /// Waits until standbys have the whole database, if the plan sends transactions to them.
+    fn await_standbys(&mut self, plan: &Resolved) -> Result<(), RunEnd> {
+        if plan.asked.read_only_on.is_some() {
+            let warnings = nodes::await_standbys(&self.requests, &mut self.run.consumer)?.ok_or(RunEnd::Stopped)?;
+            warnings.into_iter().for_each(|warning| self.run.tell(Step::Warning(warning)));
+        }
+        Ok(())
+    }
+
+    /// The load of the plan.
+    fn offer(&self, plan: &Resolved, manifest: &Manifest) -> Result<LoadToOffer<W>, Error> {
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed)
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
         let terminals = match &plan.cards {
@@ -439,32 +452,32 @@ impl<W: Workload> Steps<'_, W> {
         };
         let shown = settle::followed::<W>(self.run.terminal, plan.pace, manifest.scale)?;
         let schedule = settle::schedule::<W>(plan, manifest, shown);
-        Ok(Offer { terminals, schedule, stages: settle::stages(plan) })
+        Ok(LoadToOffer { terminals, schedule, stages: settle::stages(plan) })
     }
 
-    /// Offers the load until nothing changes any more, if the plan asks for it.
-    fn steady(&mut self, plan: &Resolved, offer: &Offer<W>, warm_ups: &mut WarmUps) -> Result<(), End> {
+    /// Runs the load until it is steady, if the plan requests it.
+    fn steady(&mut self, plan: &Resolved, offer: &LoadToOffer<W>, warm_ups: &mut WarmUps) -> Result<(), RunEnd> {
         if plan.steady == 0 {
             return Ok(());
         }
         let (schedule, most) = (offer.schedule, plan.steady);
         let work = steady::reach(&self.requests, &offer.terminals, schedule, most, &mut self.run.consumer)?;
-        warm_ups.done.push(work.ok_or(End::Stopped)?);
+        warm_ups.done.push(work.ok_or(RunEnd::Stopped)?);
         Ok(())
     }
 
-    /// Offers the load, and hands the driver's events to all who hear of them.
+    /// Runs the load, and passes the driver's events to all consumers.
     fn drive(
         &mut self,
         plan: &Resolved,
-        offer: &Offer<W>,
+        offer: &LoadToOffer<W>,
         warm_ups: WarmUps,
         record: &mut RecordWriter,
-    ) -> Result<Measured, End> {
+    ) -> Result<Measured, RunEnd> {
         if self.run.stop.requested() {
-            return Err(End::Stopped);
+            return Err(RunEnd::Stopped);
         }
-        let Offer { terminals, schedule, stages } = offer;
+        let LoadToOffer { terminals, schedule, stages } = offer;
         if schedule.load == Load::Paced && W::DEFERRED.is_some() {
             record.begin_results()?;
         }
@@ -481,6 +494,7 @@ impl<W: Workload> Steps<'_, W> {
         let seconds = schedule.ramp_up + schedule.duration;
         self.run.tell(Step::DriveBegan {
             seconds,
+            ramp_up: schedule.ramp_up,
             headline: W::HEADLINE,
             counts: W::COUNTS,
             workload: W::NAME,
@@ -490,7 +504,7 @@ impl<W: Workload> Steps<'_, W> {
             checkpoint: plan.checkpoint.seconds(),
             vacuum: plan.vacuum.seconds(),
             vacuums: Some(plan.vacuums),
-            faults: Timetable { faults: plan.faults.clone(), relay: self.run.relay.clone() },
+            faults: FaultSchedule { faults: plan.faults.clone(), relay: self.run.relay.clone() },
         };
         let within = self.within();
         let engine = self.requests.engine();
@@ -531,13 +545,12 @@ impl<W: Workload> Steps<'_, W> {
         })
     }
 
-    /// The totals of the statements within stored procedures, where the server tells them; none, too, if someone asked
-    /// to stop.
+    /// The totals of the statements within stored procedures, if the server has them; `None` also if stopped.
     fn within(&self) -> Result<Option<Vec<StatementTotals>>, Error> {
         Ok(self.requests.ask(async |engine: &dyn Engine<W>| engine.statements_within().await)?.flatten())
     }
 
-    /// Judges what is known so far, and puts it into the record.
+    /// Judges the results so far, and writes them to the record.
     fn keep(
         &self,
         plan: &Resolved,
@@ -549,7 +562,7 @@ impl<W: Workload> Steps<'_, W> {
         let summary = summarise::<W>(plan, before, measured, after, record.directory());
         let price = self.run.price.as_ref().map(|price| price.list().of(&summary));
         let summary = Summary { price, ..summary };
-        // JSON has no infinity: such a figure would be written as null, and the record could not be read again.
+        // JSON has no infinity: it would be written as null, and the record could not be read back.
         debug_assert!(
             serde_json::to_string(&summary).is_ok_and(|text| serde_json::from_str::<Summary>(&text).is_ok()),
             "the summary cannot be read again"

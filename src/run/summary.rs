@@ -1,4 +1,4 @@
-//! Turns what was measured into the summary of a run.
+//! Computes the summary of a run from its measurements.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::accumulate::Accumulated;
 use super::nodes::Roles;
-use crate::drive::{HostTotals, Load, Schedule, Totals};
+use crate::drive::{HostTotals, Load, Schedule, Totals, Trips};
 use crate::judge;
 use crate::measure::counters::Counter;
 use crate::measure::counters_summary::CountersSummary;
@@ -19,17 +19,18 @@ use crate::plan::resolved::{Cards, Resolved};
 use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::history::HistorySummary;
-use crate::result::nodes::NodeCheck;
+use crate::result::nodes::{ByNodes, NodeCheck};
 use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, HostSummary, LatencySummary, Lookup,
-    OpenLoopSummary, PacingSummary, Range, Recovery, ServerCost, Storage, Summary, TransactionSummary, Verdict,
+    OpenLoopSummary, PacingSummary, Range, Recovery, RoundTrips, ServerCost, Storage, Summary, TransactionSummary,
+    Verdict,
 };
 use crate::result::within::StatementWithin;
 use crate::result::{Finding, Identity, Manifest, Recorded, Via};
 use crate::study::bounds;
 use crate::workload::{self, Headline, Workload};
 
-/// The database, and what is known of it before a load is offered.
+/// The database before the load.
 pub(super) struct Before {
     pub(super) identity: Identity,
     pub(super) via: Via,
@@ -38,58 +39,60 @@ pub(super) struct Before {
     pub(super) constants: BTreeMap<String, i64>,
     pub(super) procedures: Procedures,
     pub(super) durability: Durability,
-    /// What tests of its ACID properties came to, as far as they are known.
+    /// Settings that change isolation at the same level.
+    pub(super) isolation_settings: BTreeMap<String, String>,
+    /// Known results of ACID tests.
     pub(super) acid: Vec<AcidProof>,
-    /// What the conditions said, if they were checked.
+    /// The findings of the check before the run, if any.
     pub(super) findings: Vec<Finding>,
-    /// Rows of the workload's tables, where they were counted.
+    /// Rows of the workload's tables, if they were counted.
     pub(super) initial_rows: BTreeMap<String, u64>,
     pub(super) effects: Vec<i64>,
-    /// The nodes of a cluster, if it is one.
+    /// The nodes of a cluster.
     pub(super) nodes: Roles,
 }
 
-/// What was measured while the load was offered.
+/// The measurements of the load.
 pub(super) struct Measured {
     pub(super) started: Timestamp,
     pub(super) schedule: Schedule,
     pub(super) accumulated: Accumulated,
     pub(super) totals: Totals,
-    /// What the history of reads and writes shows, where one was kept.
+    /// Anomalies in the history of reads and writes, if it was recorded.
     pub(super) history: Option<HistorySummary>,
     /// Deliveries in the result file, if there is one.
     pub(super) result_lines: Option<u64>,
-    /// What the statements within the stored procedures cost, where the server tells.
+    /// Costs of the statements within stored procedures, if the server reports them.
     pub(super) within: Option<Vec<StatementWithin>>,
-    /// Before and after it.
+    /// Resource usage before and after the load.
     pub(super) usage: (Usage, Usage),
-    /// CPU seconds of the server's processes, where they can be known.
+    /// CPU seconds of the server's processes, if known.
     pub(super) server_cpu_s: Option<f64>,
     pub(super) storage: Storage,
-    /// Whether the database works in the driver's threads.
+    /// Whether the database runs in the driver's threads.
     pub(super) in_process: bool,
 }
 
-/// What the database was asked afterwards.
+/// The database after the load.
 pub(super) struct After {
-    /// Whether someone asked to stop, so that something is missing.
+    /// Whether a stop was requested, so that something is missing.
     pub(super) interrupted: bool,
-    /// Why the database could not be asked, if it could not.
+    /// The database's own counts, or why they could not be queried.
     pub(super) effects: Result<Vec<i64>, String>,
     pub(super) findings: Vec<Finding>,
-    /// Why the conditions could not be checked; empty if they were, or should not be.
+    /// Why the conditions could not be checked; empty if they were checked or need not be.
     pub(super) unchecked: String,
     pub(super) lookup: Option<Lookup>,
-    /// The nodes of a cluster, if it is one, and what its standbys said.
+    /// The nodes of a cluster, and the checks of its standbys.
     pub(super) nodes: (Roles, Vec<(String, NodeCheck)>),
-    /// Seconds in which a killed server recovered.
+    /// Seconds that a killed server took to recover.
     pub(super) recovered_s: Option<f64>,
 }
 
-/// Errors that are named in a summary; the others are counted together.
-const ERRORS_NAMED: usize = 20;
+/// Number of errors that are listed in a summary; the others are counted together.
+const MAX_ERRORS_LISTED: usize = 20;
 
-/// The summary, verdict included.
+/// Computes the summary with its verdict.
 pub(super) fn summarise<W: Workload>(
     plan: &Resolved,
     before: &Before,
@@ -113,6 +116,7 @@ pub(super) fn summarise<W: Workload>(
         via: before.via.into(),
         procedures: Some(before.procedures.clone().into()),
         isolation: before.isolation.clone(),
+        isolation_settings: Some(before.isolation_settings.clone()),
         read_only_on: plan.asked.read_only_on.map(Recorded::from),
         profile: (!plan.profile_name.is_empty()).then(|| plan.profile_name.clone()),
         pace: plan.pace.to_string(),
@@ -181,20 +185,34 @@ pub(super) fn summarise<W: Workload>(
             restored: totals.restored,
             ambiguous: totals.ambiguous,
             abandoned: totals.abandoned,
-            // The sum of no floats is -0.
+            // An empty sum of floats is -0.
             outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
             longest_away_s: totals.longest_away,
             outages: totals.outages.clone(),
             lookup: after.lookup.clone(),
         },
         hosts: totals.hosts.iter().map(host::<W>).collect(),
+        by_nodes: by_nodes::<W>(totals),
         nodes: accumulated.lag.summaries(&before.nodes, &after.nodes.0, &after.nodes.1),
+        round_trips: round_trips::<W>(&totals.trips),
         record: record.display().to_string(),
     };
     summary.acid = judge::acid::choose(&before.acid, &summary);
     summary.bounds = bounds::of(&summary);
     summary.verdict = judge::judge(&summary);
     summary
+}
+
+fn round_trips<W: Workload>(trips: &Trips) -> Option<RoundTrips> {
+    let of_types = W::TRANSACTIONS.iter().enumerate();
+    let transactions = of_types.filter_map(|(number, name)| Some(((*name).to_owned(), trips.of(number)?))).collect();
+    trips.of_all().map(|overall| RoundTrips { overall, transactions })
+}
+
+/// Transactions by the nodes of their rows, for the types of which that is known.
+fn by_nodes<W: Workload>(totals: &Totals) -> BTreeMap<String, ByNodes> {
+    let known = W::TRANSACTIONS.iter().zip(&totals.by_nodes).filter(|(_, (known, _))| *known > 0);
+    known.map(|(name, (known, several))| ((*name).to_owned(), ByNodes { known: *known, several: *several })).collect()
 }
 
 fn host<W: Workload>(totals: &HostTotals) -> HostSummary {
@@ -228,7 +246,7 @@ fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, 
         .collect()
 }
 
-/// Where the time of the mean transaction went.
+/// The breakdown of the mean response time.
 fn waterfall<W: Workload>(measured: &Measured, counters: Option<&CountersSummary>) -> Option<Waterfall> {
     let Measured { accumulated: Accumulated { interval, timeline, .. }, totals, in_process, .. } = measured;
     let times = |measured: &measure::Measured| TypeTimes {
@@ -238,7 +256,7 @@ fn waterfall<W: Workload>(measured: &Measured, counters: Option<&CountersSummary
     };
     let types =
         W::TRANSACTIONS.iter().zip(&interval.transactions).map(|(name, of)| ((*name).to_owned(), times(of))).collect();
-    // Over the seconds in which it is known, for the whole interval.
+    // Extrapolated from the known seconds to the whole interval.
     let clock = |counter| Some(counters?.grown(counter)?.per_second * totals.interval_s);
     let clocks = Clocks {
         server_cpu: clock(Counter::SessionsCpu),
@@ -252,15 +270,15 @@ fn waterfall<W: Workload>(measured: &Measured, counters: Option<&CountersSummary
     Waterfall::of(timeline.waits(), &types, &clocks)
 }
 
-/// Percent of what keying and think times allow at most (clause 4.1.3).
+/// Efficiency: percent of the maximum that keying and think times allow (clause 4.1.3).
 fn efficiency<W: Workload>(plan: &Resolved, manifest: &Manifest, headline: u64, minutes: f64) -> Option<f64> {
     (plan.pace == Pace::Standard && minutes > 0.0)
         .then(|| workload::efficiency(headline as f64 / minutes, W::CEILING, manifest.scale))
 }
 
-/// The 99th percentile of lateness beyond which the driver, not the database, was the limit: the resolution of its
+/// If the 99th percentile of lateness is higher, the driver was the limit, not the database: the resolution of its
 /// clock (clause 5.3.4).
-const MOST_LATENESS_MS: f64 = 100.0;
+const MAX_LATENESS_MS: f64 = 100.0;
 
 fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64, result_lines: Option<u64>) -> PacingSummary {
     let ranges = |by_type: &[Times]| {
@@ -278,15 +296,15 @@ fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64, result_lines: O
         queue_ms: LatencySummary::of(&pacing.queued),
         longest_queue: pacing.longest_queue,
         lateness_ms: lateness,
-        driver_limited: lateness.p99 > MOST_LATENESS_MS,
+        driver_limited: lateness.p99 > MAX_LATENESS_MS,
         unfinished,
     }
 }
 
-/// The 99th percentile of lateness beyond which response times are the driver's as much as the database's.
-const MOST_LATENESS_OF_OPEN_LOOP_MS: f64 = 10.0;
+/// If the 99th percentile of lateness is higher, the response times depend on the driver as much as on the database.
+const MAX_OPEN_LOOP_LATENESS_MS: f64 = 10.0;
 
-/// What an open loop offered; none of other loads.
+/// The offered load of an open loop; `None` for other loads.
 fn open_loop(measured: &Measured, interval: &Interval) -> Option<OpenLoopSummary> {
     let Load::OpenLoop { rate, arrivals } = measured.schedule.load else { return None };
     let offered = interval.offered.as_deref()?;
@@ -302,7 +320,7 @@ fn open_loop(measured: &Measured, interval: &Interval) -> Option<OpenLoopSummary
         longest_queue: offered.longest_queue,
         queue_ms: LatencySummary::of(&offered.queued),
         lateness_ms,
-        driver_limited: lateness_ms.p99 > MOST_LATENESS_OF_OPEN_LOOP_MS,
+        driver_limited: lateness_ms.p99 > MAX_OPEN_LOOP_LATENESS_MS,
         kept_up: offered.unserved <= waiting,
     })
 }
@@ -311,15 +329,15 @@ fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut sorted = all.iter().collect::<Vec<_>>();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let mut named =
-        sorted.iter().take(ERRORS_NAMED).map(|(why, count)| ((*why).clone(), **count)).collect::<BTreeMap<_, _>>();
-    let others = sorted.iter().skip(ERRORS_NAMED).map(|(_, count)| **count).sum::<u64>();
+        sorted.iter().take(MAX_ERRORS_LISTED).map(|(why, count)| ((*why).clone(), **count)).collect::<BTreeMap<_, _>>();
+    let others = sorted.iter().skip(MAX_ERRORS_LISTED).map(|(_, count)| **count).sum::<u64>();
     if others > 0 {
         named.insert("others".to_owned(), others);
     }
     named
 }
 
-/// The client's count of a run against the database's own, before it and after.
+/// Compares the client's counts of a run with the growth of the database's own.
 pub(super) fn database<W: Workload>(
     before: &[i64],
     totals: &Totals,

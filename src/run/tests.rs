@@ -1,4 +1,4 @@
-//! A workload of a few lines goes all the way: it is loaded, run, counted, checked, judged, recorded and reported.
+//! Tests a small third workload from load to report.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn plan(db: &str) -> Plan {
     }
 }
 
-fn goes_all_the_way(plan: Plan, out: &Path) -> Outcome {
+fn load_run_and_report(plan: Plan, out: &Path) -> Outcome {
     let outcome = Run::bench(plan).out(out).start().unwrap().unwrap();
     let summary = &outcome.summary;
     assert!(!outcome.failed(), "{summary:?}");
@@ -39,11 +39,11 @@ fn goes_all_the_way(plan: Plan, out: &Path) -> Outcome {
 }
 
 #[test]
-fn a_third_workload_runs_on_sqlite_and_its_fault_is_found() {
+fn a_third_workload_runs_on_sqlite_and_its_planted_fault_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("counter.db");
     let db = format!("sqlite:{}", file.display());
-    goes_all_the_way(plan(&db), &directory.path().join("first"));
+    load_run_and_report(plan(&db), &directory.path().join("first"));
     rusqlite::Connection::open(&file).unwrap().execute("DELETE FROM step WHERE rowid = 1", []).unwrap();
     let second = Run::new(plan(&db)).out(directory.path().join("second")).start().unwrap().unwrap();
     assert!(second.failed());
@@ -62,13 +62,13 @@ fn a_third_workload_runs_on_postgres_by_statements_and_by_procedures() {
     let db = format!("postgres:local?data={}", directory.path().join("data").display());
     for (via, name) in [(Via::Statements, "statements"), (Via::Procedures, "procedures")] {
         let plan = Plan { via: Some(via), ..plan(&db) };
-        let outcome = goes_all_the_way(plan, &directory.path().join(name));
+        let outcome = load_run_and_report(plan, &directory.path().join(name));
         assert_eq!(outcome.summary.via.known(), Some(&via));
     }
 }
 
 #[test]
-fn a_database_without_its_files_refuses_it() {
+fn a_dialect_without_its_sql_refuses_it() {
     let error = Run::bench(plan("mysql://nobody@127.0.0.1:1/none")).start().unwrap_err().to_string();
     assert!(
         error.contains(

@@ -1,4 +1,4 @@
-//! Follows a run second by second, for what can be said of it only at its end.
+//! Records a run second by second, for figures that are only known at its end.
 
 use std::ops::Range;
 
@@ -14,37 +14,37 @@ use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
-/// What a run did in each second, and its counters.
+/// Throughput and counters of each second of a run.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    /// Transactions that the database completed in each second of the run, from 0.
+    /// Completed transactions of each second of the run, from 0.
     completed: Vec<u64>,
     /// The seconds of the measurement interval.
     interval: Option<Range<usize>>,
     /// The seconds in which the number of clients changed.
     steps: Vec<usize>,
     counted: Counted,
-    /// Page reads at the ends of the interval, with their times.
+    /// Page reads at both ends of the interval, with their times.
     pages: Vec<(f64, PageReads)>,
     waits: WaitsSeen,
     notes: Vec<String>,
 }
 
 impl Timeline {
-    /// Of a run that is to begin.
+    /// Empty at the start of a run.
     pub(super) fn new(stages: &Stages, schedule: &Schedule) -> Timeline {
         Timeline { counted: Counted::new(stages, schedule), ..Timeline::default() }
     }
 
-    /// Takes up what the driver says.
+    /// Adds an event.
     pub(super) fn event<W: Workload>(&mut self, event: &Event) {
         match event {
-            // What ends after the interval is in none of its seconds.
+            // Transactions that end after the interval are in none of its seconds.
             Event::Second { phase: Phase::WindDown, .. } => {}
             Event::Second { second, phase, interval } => {
                 let second = *second as usize;
                 self.completed.resize(self.completed.len().max(second + 1), 0);
-                // What a terminal queues while the database stands still is no throughput.
+                // Queued requests of terminals do not count as throughput.
                 self.completed[second] =
                     (0..interval.transactions.len()).map(|number| interval.ended(W::DEFERRED, number)).sum();
                 if *phase == Phase::Measurement {
@@ -63,7 +63,7 @@ impl Timeline {
         }
     }
 
-    /// What its counters come to; `seconds` is the length of the interval as it was.
+    /// The summary of the counters; `seconds` is the actual length of the interval.
     pub(super) fn counters(&self, seconds: f64) -> Option<CountersSummary> {
         let interval = self.of_length(seconds)?;
         let pages = match &self.pages[..] {
@@ -75,28 +75,28 @@ impl Timeline {
         Some(CountersSummary { pages, ..CountersSummary::of(&sums, checkpoints, self.notes.clone()) })
     }
 
-    /// What the counters of a stage come to, from and to seconds since the run's start; none where none was read.
+    /// The summary of the counters of a stage, given in seconds since the run's start; `None` if none was read.
     pub(super) fn counters_of(&self, stage: usize, part: Range<f64>) -> Option<CountersSummary> {
         let sums = self.counted.of_stage(stage, &part, &self.completed);
-        // Checkpoints and what could not be counted are told once, of the whole run.
+        // Checkpoints and missing counters are only listed for the whole run.
         let found = CountersSummary::of(&sums, Vec::new(), Vec::new());
         (!found.grown.is_empty()).then_some(found)
     }
 
-    /// What others took from it; `seconds` is the length of the interval as it was.
+    /// Resource usage of other processes; `seconds` is the actual length of the interval.
     pub(super) fn strangers(&self, seconds: f64) -> Option<Strangers> {
         let interval = self.of_length(seconds)?;
         let sums = self.counted.of_interval(&interval, &self.completed);
         Strangers::of(&sums, &self.counted.foreign(&interval))
     }
 
-    /// The interval, which had so many seconds.
+    /// The interval with its actual length.
     fn of_length(&self, seconds: f64) -> Option<Range<f64>> {
         let first = self.interval.as_ref()?.start as f64;
         Some(first..first + seconds)
     }
 
-    /// What sessions were seen at in the interval.
+    /// The sampled wait states of sessions in the interval.
     pub(super) fn waits(&self) -> &WaitsSeen {
         &self.waits
     }
@@ -106,14 +106,14 @@ impl Timeline {
         Peaks::of(self.completed.get(self.interval.clone()?)?)
     }
 
-    /// When throughput was steady; none if the number of clients changed on purpose, or the run was short.
+    /// When throughput became steady; `None` if the number of clients changed by plan, or the run was too short.
     pub(super) fn steady(&self) -> Option<SteadyState> {
         let interval = self.interval.clone().filter(|_| self.steps.is_empty())?;
         steady_state(&self.completed, interval)
     }
 
-    /// Seconds from the end of the last checkpoint, asked for or seen in the database's counters, to the end of the
-    /// measurement interval; none if there was none.
+    /// Seconds from the end of the last checkpoint, requested or observed in the database's counters, to the end of the
+    /// measurement interval; `None` if there was none.
     pub(super) fn since_checkpoint(
         &self,
         maintenance: &[Maintenance],
@@ -125,14 +125,14 @@ impl Timeline {
         Some(end - last)
     }
 
-    /// Stretches of the interval in which nothing was completed.
+    /// Periods of the interval in which no transaction completed.
     pub(super) fn standstills(&self) -> Vec<(f64, f64)> {
         let Some(interval) = self.interval.clone() else { return Vec::new() };
         dips::standstills(&self.completed, interval, &self.steps)
     }
 
-    /// Dips and blackouts of the interval, and the checkpoints that they coincide with: those that were asked for, and
-    /// those that are seen in the database's counters.
+    /// Dips and blackouts of the interval, and the checkpoints that coincide with them, requested or observed in the
+    /// database's counters.
     pub(super) fn dips(&self, maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> Option<Vec<Dip>> {
         let interval = self.interval.clone()?;
         let checkpoints: Vec<(f64, f64)> = checkpoints(maintenance, counters).collect();
@@ -140,7 +140,7 @@ impl Timeline {
     }
 }
 
-/// Start and length of all checkpoints that are known.
+/// Start and length of all known checkpoints.
 fn checkpoints(maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> impl Iterator<Item = (f64, f64)> {
     let asked = maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint);
     let seen = counters.into_iter().flat_map(|counters| &counters.checkpoints).copied();

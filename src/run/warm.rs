@@ -1,4 +1,4 @@
-//! Warm-up before a run: the tables are read, and it is told how long that took.
+//! Warm-up before a run by reading the tables.
 
 use std::time::Instant;
 
@@ -10,15 +10,15 @@ use crate::result::{Event, Manifest, Step};
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;
 
-/// What a warm-up came to.
+/// The result of a warm-up.
 pub(super) enum WarmUpOutcome {
     /// The tables were read.
     Read(Maintenance),
-    /// The engine has nothing to read; why.
+    /// The engine cannot read its tables; why.
     Absent(String),
 }
 
-/// Warms up by the means that the plan asks for; none if it was interrupted.
+/// Warms up by the method of the plan; `None` if interrupted.
 pub(super) fn up<W: Workload>(
     requests: &Requests<W>,
     manifest: &Manifest,

@@ -1,5 +1,5 @@
-//! A buffer whose pages stand in a circle: each use of a page raises its count up to a limit, and a hand that goes
-//! round lowers the counts and takes the first page that it finds at zero.
+//! A clock buffer: pages are in a circle; each use of a page increases its count up to a limit, and a rotating hand
+//! decreases the counts and evicts the first page with count zero.
 
 /// No page, no frame.
 const NONE: u32 = u32::MAX;
@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 pub struct Clock {
     /// Pages in the circle and their counts.
     frames: Vec<(u32, u8)>,
-    /// By page: its frame.
+    /// The frame of each page.
     frame: Vec<u32>,
     size: usize,
     hand: usize,
@@ -17,18 +17,18 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// An empty buffer of so many pages, at least one; counts go up to `limit`: 1 is the classic clock, PostgreSQL has
+    /// An empty buffer of `size` pages, at least one; counts go up to `limit`: 1 is the classic clock, PostgreSQL has
     /// 5.
     pub fn new(size: usize, limit: u8) -> Self {
         Clock { frames: Vec::new(), frame: Vec::new(), size: size.max(1), hand: 0, limit }
     }
 
-    /// Whether it has a page in each frame.
+    /// Whether every frame has a page.
     pub fn full(&self) -> bool {
         self.frames.len() == self.size
     }
 
-    /// Uses a page: whether it was there.
+    /// Uses a page; returns whether it was in the buffer.
     pub fn touch(&mut self, page: u32) -> bool {
         let number = page as usize;
         if number >= self.frame.len() {
@@ -51,7 +51,7 @@ impl Clock {
         false
     }
 
-    /// The frame to be given up.
+    /// The frame to evict.
     fn sweep(&mut self) -> usize {
         loop {
             let place = self.hand;
@@ -68,7 +68,7 @@ impl Clock {
 mod tests {
     use super::*;
 
-    /// Which of the pages were there.
+    /// Which of the pages were in the buffer.
     fn found(clock: &mut Clock, pages: &[u32]) -> Vec<bool> {
         pages.iter().map(|page| clock.touch(*page)).collect()
     }
@@ -77,9 +77,9 @@ mod tests {
     fn the_hand_passes_what_was_used_and_takes_what_was_not() {
         let mut clock = Clock::new(3, 1);
         assert_eq!(found(&mut clock, &[1, 2, 3]), [false; 3]);
-        // All three were used: the hand goes once round, and takes the first.
+        // All three were used: the hand goes round once, and takes the first.
         assert_eq!(found(&mut clock, &[4, 2]), [false, true]);
-        // Page 2 was used since, so 3 goes.
+        // Page 2 was used since, so 3 is evicted.
         assert_eq!(found(&mut clock, &[5, 2, 4, 3]), [false, true, true, false]);
     }
 
@@ -90,7 +90,7 @@ mod tests {
             for _ in 0..9 {
                 clock.touch(0);
             }
-            // Each new page makes the hand pass page 0 twice before the frame beside it is at zero.
+            // Each new page makes the hand pass page 0 twice before the frame next to it reaches zero.
             let lived = (1..100).take_while(|page| !clock.touch(*page) && clock.frame[0] != NONE).count();
             assert_eq!(lived, pages, "limit {limit}");
         }

@@ -1,4 +1,4 @@
-//! What the transactions have to know of a district: its customers by name, its orders and their lines.
+//! The state of a district that the transactions depend on: its customers by name, its orders and their lines.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, MAX_LINES, O
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population as _, Rows as _};
 
-/// Orders whose lines a Stock-Level looks at (clause 2.8.2.2).
+/// Orders whose lines a Stock-Level reads (clause 2.8.2.2).
 const RECENT: usize = 20;
 
 /// The items of an order's lines.
@@ -18,22 +18,20 @@ pub type Items = arrayvec::ArrayVec<u32, MAX_LINES>;
 
 /// An order that a transaction inserted.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct Order<P> {
     /// Its customer, from 1.
     pub customer: u16,
-    /// Where its row is.
-    pub row: Place,
-    /// Where its row in the queue of open orders is.
-    pub open: Place,
-    /// Where its lines are, and how many on each page.
-    pub lines: arrayvec::ArrayVec<(Place, u8), MAX_LINES>,
+    /// How many lines it has.
+    pub lines: u8,
     /// Lines that were inserted into the district before it.
     pub first_line: u32,
+    /// Positions of its rows, as the layout needs them.
+    pub places: P,
 }
 
-/// A district.
+/// A district. `P` is what the layout stores of the positions of an order's rows.
 #[derive(Debug)]
-pub struct District {
+pub struct District<P> {
     /// Loaded orders: the customer of each.
     pub loaded_customers: Vec<u16>,
     /// Loaded orders: lines in the whole database before each, and one more for the end.
@@ -42,32 +40,69 @@ pub struct District {
     pub newest: Vec<u32>,
     /// Customers in the order of name and first name.
     pub by_name: Vec<u16>,
-    /// Where each name begins in `by_name`, in the alphabetical order of names, and one more for the end.
+    /// The start of each name in `by_name`, in the alphabetical order of names, and one more for the end.
     pub names: Vec<u16>,
     /// Inserted orders: the first has the number [`ORDERS`] + 1.
-    pub inserted: Vec<Order>,
+    pub inserted: Vec<Order<P>>,
     /// Lines of the inserted orders.
     pub inserted_lines: u32,
     /// The oldest order that is not yet delivered.
     pub oldest_open: u32,
     /// Items of the newest orders.
     pub recent: VecDeque<Items>,
-    /// Leaves that grew at its end: of `new_order_pkey`, `orders_pkey`, `order_line_pkey`.
+    /// Leaves at the end of a district that grew: of `new_order_pkey`, `orders_pkey`, `order_line_pkey`.
     pub leaves: [Vec<Place>; 3],
 }
 
-impl District {
+impl<P> District<P> {
     /// The next order's number.
     pub fn next_order(&self) -> u32 {
         ORDERS as u32 + 1 + self.inserted.len() as u32
     }
 
-    /// An order that a transaction inserted; none if it was loaded.
-    pub fn order(&self, number: u32) -> Option<&Order> {
+    /// An order that a transaction inserted; `None` if it was loaded.
+    pub fn order(&self, number: u32) -> Option<&Order<P>> {
         self.inserted.get((number as usize).checked_sub(ORDERS as usize + 1)?)
     }
 
-    /// Notes the items of a new order.
+    /// The number of its lines so far.
+    pub fn next_line(&self) -> u32 {
+        (self.last_loaded_line() + 1 - self.loaded_lines[0]) as u32 + self.inserted_lines
+    }
+
+    /// Lines of an order, counted in its district from 0, those of the load first: the first one and their number.
+    pub fn lines(&self, number: u32) -> (u32, u32) {
+        let begin = self.loaded_lines[0];
+        match self.order(number) {
+            Some(order) => ((self.loaded_lines[ORDERS as usize] - begin) as u32 + order.first_line, order.lines.into()),
+            None => {
+                let (first, end) = (self.loaded_lines[number as usize - 1], self.loaded_lines[number as usize]);
+                ((first - begin) as u32, (end - first) as u32)
+            }
+        }
+    }
+
+    /// The customer of an order.
+    pub fn customer(&self, number: u32) -> u16 {
+        match self.order(number) {
+            Some(order) => order.customer,
+            None => self.loaded_customers[number as usize - 1],
+        }
+    }
+
+    /// The last loaded line, counted in the whole database.
+    pub fn last_loaded_line(&self) -> u64 {
+        self.loaded_lines[ORDERS as usize] - 1
+    }
+
+    /// Customers with a name, ordered by first name, and the position of the first in `by_name`.
+    pub fn namesakes(&self, names: &Names, name: &str) -> (usize, &[u16]) {
+        let Some(place) = names.place(name) else { return (0, &[]) };
+        let (first, end) = (usize::from(self.names[place]), usize::from(self.names[place + 1]));
+        (first, &self.by_name[first..end])
+    }
+
+    /// Adds the items of a new order.
     pub fn remember(&mut self, items: Items) {
         if self.recent.len() == RECENT {
             self.recent.pop_front();
@@ -88,13 +123,13 @@ impl Names {
         Names(names.into_iter().enumerate().map(|(place, name)| (name, place)).collect())
     }
 
-    /// A name's place among them; none if it is no name.
+    /// The index of a name; `None` if it is no valid name.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.0.get(name).copied()
     }
 }
 
-/// Keeps some columns of the rows that it is given.
+/// Keeps some columns of the rows that it receives.
 struct Picked {
     table: usize,
     columns: &'static [&'static str],
@@ -120,8 +155,8 @@ impl RowSink for Picked {
     }
 }
 
-/// The districts of a warehouse as they are loaded. `lines` counts the lines of the database so far.
-pub fn load(population: &Population, names: &Names, warehouse: u32, lines: &mut u64) -> Vec<District> {
+/// The districts of a warehouse after the load. `lines` counts the lines of the database so far.
+pub fn load<P>(population: &Population, names: &Names, warehouse: u32, lines: &mut u64) -> Vec<District<P>> {
     let mut rows = population.rows();
     let per_warehouse = |per_district: i32| (DISTRICTS * per_district) as u32;
     let mut read = |table: usize, columns: &'static [&'static str], units: std::ops::Range<u32>| {

@@ -1,13 +1,13 @@
-//! How an engine lays rows and index entries on pages, as data.
+//! How an engine places rows and index entries on pages, as data.
 
 use crate::workload::tpcc::schema;
 
 /// Tables and indexes of TPC-C on pages.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Whose layout it is.
+    /// The engine.
     pub name: &'static str,
-    /// Bytes of a page that hold neither rows nor entries: of a table, of an index.
+    /// Bytes of page overhead, without rows or entries: of a table, of an index.
     pub overhead: (u32, u32),
     /// In the order of [`schema::TABLES`].
     pub tables: [Table; schema::TABLES.len()],
@@ -20,11 +20,11 @@ pub struct Layout {
 /// Rows of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Bytes of a loaded row, with its pointer on the page: the mean.
+    /// Mean bytes of a loaded row, with its pointer on the page.
     pub loaded: f64,
     /// Bytes of a row that a transaction inserts.
     pub inserted: f64,
-    /// Percent of a page that rows are inserted into; the rest is for new versions of them.
+    /// Fill factor for inserted rows in percent; the rest of the page is for new versions.
     pub fill: u32,
 }
 
@@ -33,15 +33,15 @@ pub struct Table {
 pub struct Index {
     /// Its name.
     pub name: &'static str,
-    /// Bytes of an entry, with its pointer on the page: the mean.
+    /// Mean bytes of an entry, with its pointer on the page.
     pub entry: f64,
     /// Percent of a leaf that its load fills.
     pub fill: u32,
 }
 
-/// Places of the indexes in [`Layout::indexes`].
+/// Positions of the indexes in [`Layout::indexes`].
 pub(crate) mod index {
-    /// How many there are.
+    /// Their number.
     pub const COUNT: usize = 10;
     /// `warehouse_pkey`
     pub const WAREHOUSE: usize = 0;
@@ -110,12 +110,12 @@ impl Layout {
         schema::TABLES.iter().map(|table| table.name).chain(self.indexes.iter().map(|index| index.name))
     }
 
-    /// Rows on a loaded page of a table. At least one.
+    /// Rows on a loaded page of a table; at least one.
     pub fn loaded_rows(&self, table: usize, page: u32) -> f64 {
         self.room(table, page) / self.tables[table].loaded.min(self.room(table, page))
     }
 
-    /// Bytes of a page of a table that rows are inserted into.
+    /// Bytes of a table's page that are available for inserted rows.
     pub fn room(&self, table: usize, page: u32) -> f64 {
         let free = page * (100 - self.tables[table].fill) / 100;
         f64::from((page - self.overhead.0).saturating_sub(free)).max(self.tables[table].inserted)

@@ -1,42 +1,52 @@
-//! The pages that the five transactions ask for, on PostgreSQL's heaps and B-trees, statement by statement as
-//! `procedures.sql` has them.
+//! The pages that the five transactions request on PostgreSQL's heaps and B-trees, statement by statement as in
+//! `procedures.sql`.
 //!
-//! A page counts as often as PostgreSQL counts it: once for each level of an index that a search goes down, once for
-//! the page of the row that it finds, and of an updated row twice more, for the server fetches the old version again
-//! before it writes the new one. A scan that goes from row to row counts a page again only after it has been on another
-//! one.
+//! A page counts as often as PostgreSQL counts it: once for each level of an index that a search descends, once for the
+//! page of the row that it finds, and for an updated row twice more, because the server fetches the old version again
+//! before it writes the new one. A scan from row to row counts a page again only after it has visited another one.
 
 use super::district::{self, District, Items, Names, Order};
 use super::layout::{Layout, index};
 use super::pages::{Buffers, Part, Place};
-use super::skew::{self, STOCK};
+use super::skew;
 use crate::workload::tpcc::input::{Customer, Delivery, Input, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::workload::tpcc::population::Population;
-use crate::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, ORDERS, UNUSED_ITEM, schema};
+use crate::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, MAX_LINES, ORDERS, UNUSED_ITEM, schema};
 
-/// Times that the page of a row counts when an index leads an update to it: found, fetched once more, changed.
+/// How often the page of a row counts when an index leads an update to it: found, fetched once more, changed.
 const UPDATED: u32 = 3;
-/// Leaves that one loaded leaf can become when entries come in between.
+/// Leaves into which one loaded leaf can be split by later entries.
 const SPLITS: u64 = 16;
 
-/// The database as far as pages depend on it.
+/// The state of the database that its pages depend on.
 #[derive(Debug)]
 pub struct Database {
     trees: [Tree; index::COUNT],
     heaps: [Heap; schema::TABLES.len()],
     names: Names,
-    districts: Vec<District>,
-    /// By loaded page of `customer`: whether a row was updated since the load, so that its visibility has to be looked
-    /// up on it.
+    districts: Vec<District<Rows>>,
+    /// For each loaded page of `customer`: whether a row was updated since the load, so that an index-only scan has to
+    /// visit it.
     updated: Vec<bool>,
-    /// Entries that came to each loaded leaf of `orders_customer`.
+    /// Entries added to each loaded leaf of `orders_customer`.
     inserted: Vec<u16>,
-    /// Pages of `item` and leaves of its index: those that stand for them, where only some of the warehouses are
+    /// Pages of `item` and leaves of its index: those that represent them, if only some of the warehouses are
     /// simulated.
     items: [Vec<u32>; 2],
     loaded_pages: u64,
-    /// Whether `warehouse` has no more than one page, all warehouses of the database included.
+    /// Whether `warehouse` has only one page, with all warehouses of the database.
     one_page: bool,
+}
+
+/// Positions of the rows of an order that a transaction inserted.
+#[derive(Clone, Debug)]
+struct Rows {
+    /// Its own.
+    order: Place,
+    /// The row in the queue of open orders.
+    open: Place,
+    /// The pages of its lines, with the number of lines on each.
+    lines: arrayvec::ArrayVec<(Place, u8), MAX_LINES>,
 }
 
 /// A table's pages.
@@ -45,7 +55,7 @@ struct Heap {
     rows: f64,
     room: f64,
     inserted: f64,
-    /// Where each session inserts, and how many bytes are taken there.
+    /// The page on which each session inserts, and its used bytes.
     cursors: Vec<(u32, f64)>,
     grown: u32,
 }
@@ -55,12 +65,12 @@ struct Heap {
 struct Tree {
     loaded: u64,
     full: u64,
-    /// Above the leaves, from the root: the first page of the level, and leaves below each of its pages.
+    /// The levels above the leaves, from the root: the first page of the level, and leaves below each of its pages.
     levels: Vec<(u64, u64)>,
     grown: u32,
 }
 
-/// An index of `layout` by its place among all tables and indexes.
+/// The position of an index of `layout` among all tables and indexes.
 fn relation(index: usize) -> usize {
     schema::TABLES.len() + index
 }
@@ -83,7 +93,7 @@ impl Heap {
 }
 
 impl Tree {
-    /// An index with so many entries in the simulated warehouses, and so many in all of them.
+    /// An index with `entries` entries in the simulated warehouses, and `all` in the whole database.
     fn new(layout: &Layout, index: usize, page: u32, entries: u64, all: u64) -> Tree {
         let (loaded, full) = layout.entries(index, page);
         let fanout = layout.fanout(index, page);
@@ -106,11 +116,11 @@ impl Tree {
 }
 
 impl Database {
-    /// As loaded. `share` is the part of all warehouses that `population` has, `c` the run's constant for items.
+    /// After the load. `share` is the fraction of all warehouses in `population`, `c` the run's constant for items.
     pub fn load(layout: &Layout, page: u32, population: &Population, share: f64, c: u32, sessions: usize) -> Database {
         let names = Names::all();
         let mut lines = 0;
-        let districts: Vec<District> = (1..=population.warehouses)
+        let districts: Vec<District<Rows>> = (1..=population.warehouses)
             .flat_map(|warehouse| district::load(population, &names, warehouse, &mut lines))
             .collect();
         let warehouses = u64::from(population.warehouses);
@@ -142,18 +152,11 @@ impl Database {
             schema::DISTRICT => entries(index::DISTRICT),
             _ => customers,
         };
-        // All warehouses ask for the same items: of those pages, as many remain as of the others, from the hottest to
-        // the coldest.
-        let hot = STOCK.shares(c);
-        let stand_in = |page_of: &dyn Fn(u64) -> u64| {
-            let mut pages = vec![0.0; page_of(ITEMS as u64 - 1) as usize + 1];
-            hot.iter().zip(0..).for_each(|(share, row)| pages[page_of(row) as usize] += share);
-            if share < 1.0 { skew::ranks(&pages, share) } else { (0..pages.len() as u32).collect() }
-        };
-        let items = [
-            stand_in(&|row| heaps[schema::ITEM].loaded(row).page.into()),
-            stand_in(&|row| trees[index::ITEM].leaf(row)),
-        ];
+        let items = skew::item_pages(
+            c,
+            share,
+            [&|row| heaps[schema::ITEM].loaded(row).page.into(), &|row| trees[index::ITEM].leaf(row)],
+        );
         let pages = (0..heaps.len()).map(|table| u64::from(heaps[table].loaded(rows(table)).page) + 1);
         let leaves = (0..trees.len()).map(|at| trees[at].leaf(entries(at)) + 1);
         Database {
@@ -174,7 +177,7 @@ impl Database {
         self.loaded_pages
     }
 
-    /// The pages of a transaction, which a session carries out.
+    /// Requests the pages of a transaction of a session.
     pub fn execute(&mut self, input: &Input, session: usize, to: &mut Buffers) {
         match input {
             Input::NewOrder(order) => self.new_order(order, session, to),
@@ -185,7 +188,7 @@ impl Database {
         }
     }
 
-    /// From the root of an index down to the pages above a loaded leaf.
+    /// Descends from the root of an index to the pages above a loaded leaf.
     fn descend(&self, index: usize, leaf: u64, to: &mut Buffers) {
         for (first, below) in &self.trees[index].levels {
             to.touch(relation(index), Place { part: Part::Inner, page: (first + leaf / below) as u32 }, 1);
@@ -212,7 +215,7 @@ impl Database {
 
     fn warehouse(&self, w_id: i32, times: u32, to: &mut Buffers) {
         let row = w_id as u64 - 1;
-        // A table of one page is read as it is.
+        // A table of one page is read without its index.
         if !self.one_page {
             self.search(index::WAREHOUSE, row, to);
         }
@@ -249,16 +252,16 @@ impl Database {
         self.row(schema::STOCK, row, times, to);
     }
 
-    /// Searches an index whose entries a district gets at its end, for one of these: the `loaded`-th of the database
-    /// or, if it came later, the `inserted`-th of its district.
+    /// Searches an index that grows at the end of each district, for the `loaded`-th entry of the database or, if it
+    /// came later, the `inserted`-th of its district.
     fn search_tail(&mut self, index: usize, district: usize, loaded: u64, inserted: Option<u64>, to: &mut Buffers) {
         let tree = &mut self.trees[index];
-        // The first ones find room on the last loaded leaf.
+        // The first ones fit on the last loaded leaf.
         let Some(inserted) = inserted.and_then(|entry| entry.checked_sub(tree.full - tree.loaded)) else {
             return self.search(index, loaded, to);
         };
         let leaves = &mut self.districts[district].leaves[tail(index)];
-        // A leaf that gets its entries in order at one place is split there, so that it is left full.
+        // A leaf whose entries are added in order at one place is split there, so that it remains full.
         let at = (inserted / tree.full) as usize;
         while leaves.len() <= at {
             leaves.push(Place::grown(tree.grown.into()));
@@ -279,7 +282,7 @@ impl Database {
         self.search_tail(index::NEW_ORDER, district, open_row(district, number), inserted, to);
     }
 
-    /// The leaf of an open order once more, without a search.
+    /// Requests the leaf of an open order once more, without a search.
     fn leaf_of_open(&self, district: usize, number: u32, to: &mut Buffers) {
         let tree = &self.trees[index::NEW_ORDER];
         let inserted = u64::from(number)
@@ -292,7 +295,7 @@ impl Database {
         to.touch(relation(index::NEW_ORDER), leaf, 1);
     }
 
-    /// The leaf of `orders_customer` that holds a customer's orders, which may have been split since the load.
+    /// The leaf of `orders_customer` with a customer's orders, which may have been split since the load.
     fn search_customers_orders(&mut self, district: usize, customer: u16, insert: bool, to: &mut Buffers) {
         let tree = &self.trees[index::ORDERS_CUSTOMER];
         let entry = customer_row(district, customer);
@@ -307,15 +310,13 @@ impl Database {
         to.touch(relation(index::ORDERS_CUSTOMER), place, 1);
     }
 
-    /// Customers of a name, in the order of their first names, and where they are in `customer_name`.
+    /// Customers with a name, ordered by first name, and their position in `customer_name`.
     fn namesakes(&self, district: usize, name: &str) -> (u64, Vec<u16>) {
-        let of = &self.districts[district];
-        let Some(place) = self.names.place(name) else { return (0, Vec::new()) };
-        let (first, end) = (usize::from(of.names[place]), usize::from(of.names[place + 1]));
-        ((district * CUSTOMERS as usize + first) as u64, of.by_name[first..end].to_vec())
+        let (first, namesakes) = self.districts[district].namesakes(&self.names, name);
+        ((district * CUSTOMERS as usize + first) as u64, namesakes.to_vec())
     }
 
-    /// Leaves of `customer_name` that hold namesakes.
+    /// Leaves of `customer_name` with these namesakes.
     fn search_names(&self, first: u64, namesakes: usize, to: &mut Buffers) {
         self.search(index::CUSTOMER_NAME, first, to);
         let tree = &self.trees[index::CUSTOMER_NAME];
@@ -344,8 +345,8 @@ impl Database {
             self.stock(line.supply_w_id, line.i_id as u32, UPDATED, to);
         }
         let first_line = self.districts[district].inserted_lines;
-        let loaded = self.last_loaded_line(district);
-        let mut pages = arrayvec::ArrayVec::<(Place, u8), _>::new();
+        let loaded = self.districts[district].last_loaded_line();
+        let mut pages = arrayvec::ArrayVec::<(Place, u8), MAX_LINES>::new();
         for line in 0..lines.len() {
             let place = self.insert(schema::ORDER_LINE, session, to);
             match pages.last_mut() {
@@ -355,14 +356,15 @@ impl Database {
             self.search_tail(index::ORDER_LINE, district, loaded, Some(u64::from(first_line) + line as u64), to);
         }
         if lines.len() < order.lines.len() {
-            // Rolled back: the rows keep their places, the order its number.
+            // After a rollback the rows keep their positions, and the order its number.
             return;
         }
         let of = &mut self.districts[district];
         of.inserted_lines += lines.len() as u32;
         of.newest[order.c_id as usize - 1] = number;
         of.remember(order.lines.iter().map(|line| line.i_id as u32).collect::<Items>());
-        of.inserted.push(Order { customer: order.c_id as u16, row, open, lines: pages, first_line });
+        let places = Rows { order: row, open, lines: pages };
+        of.inserted.push(Order { customer: order.c_id as u16, lines: lines.len() as u8, first_line, places });
     }
 
     fn payment(&mut self, payment: &Payment, session: usize, to: &mut Buffers) {
@@ -372,7 +374,7 @@ impl Database {
             Customer::LastName(name) => {
                 let (first, namesakes) = self.namesakes(customers, name);
                 self.search_names(first, namesakes.len(), to);
-                // The index alone answers, but for rows on pages that were updated.
+                // An index-only scan, except for rows on pages that were updated.
                 to.resident(schema::CUSTOMER, 1);
                 let mut last = None;
                 for namesake in &namesakes {
@@ -439,19 +441,16 @@ impl Database {
         for (district, number) in open {
             let of = &mut self.districts[district];
             of.oldest_open += 1;
-            let customer = match of.order(number) {
-                Some(order) => order.customer,
-                None => of.loaded_customers[number as usize - 1],
-            };
+            let customer = of.customer(number);
             self.customer(district, customer, UPDATED, to);
         }
     }
 
-    /// Takes the oldest order out of a district's queue. The search begins where the queue first began and passes the
-    /// entries of orders that were taken since, as long as nobody vacuums.
+    /// Removes the oldest order from a district's queue. The search begins at the original start of the queue and
+    /// passes the entries of orders that were removed since, until a vacuum.
     fn take(&mut self, district: usize, number: u32, to: &mut Buffers) {
         let row = |of: &Self, number: u32| match of.districts[district].order(number) {
-            Some(order) => order.open,
+            Some(order) => order.places.open,
             None => of.heaps[schema::NEW_ORDER].loaded(open_row(district, number)),
         };
         let begin = open_row(district, FIRST_OPEN_ORDER as u32);
@@ -469,7 +468,7 @@ impl Database {
                 to.touch(relation(index::NEW_ORDER), *leaf, 1);
             }
         }
-        // The row that was taken last is found dead, which the scan goes back to its leaf to note; then this one is
+        // The row that was removed last is found dead, and the scan goes back to its leaf to mark it; then this one is
         // found and locked.
         let place = row(self, number);
         match (number > FIRST_OPEN_ORDER as u32).then(|| row(self, number - 1)) {
@@ -510,34 +509,29 @@ impl Database {
         }
     }
 
-    /// Where an order's row is.
+    /// The page of an order's row.
     fn order_row(&self, district: usize, number: u32) -> Place {
         match self.districts[district].order(number) {
-            Some(order) => order.row,
+            Some(order) => order.places.order,
             None => self.heaps[schema::ORDERS].loaded((district * ORDERS as usize) as u64 + u64::from(number) - 1),
         }
-    }
-
-    /// The last loaded line of a district.
-    fn last_loaded_line(&self, district: usize) -> u64 {
-        self.districts[district].loaded_lines[ORDERS as usize] - 1
     }
 
     fn search_lines(&mut self, district: usize, number: u32, to: &mut Buffers) {
         let of = &self.districts[district];
         let inserted = of.order(number).map(|order| u64::from(order.first_line));
         let loaded = match inserted {
-            Some(_) => self.last_loaded_line(district),
+            Some(_) => of.last_loaded_line(),
             None => of.loaded_lines[number as usize - 1],
         };
         self.search_tail(index::ORDER_LINE, district, loaded, inserted, to);
     }
 
-    /// Where the lines of an order are, and how many on each page.
+    /// The pages of an order's lines, with the number of lines on each.
     fn line_pages(&self, district: usize, number: u32) -> arrayvec::ArrayVec<(Place, u8), 15> {
         let of = &self.districts[district];
         if let Some(order) = of.order(number) {
-            return order.lines.clone();
+            return order.places.lines.clone();
         }
         let mut pages = arrayvec::ArrayVec::<(Place, u8), 15>::new();
         for line in of.loaded_lines[number as usize - 1]..of.loaded_lines[number as usize] {
@@ -551,28 +545,28 @@ impl Database {
     }
 }
 
-/// A district's place among all of them.
-fn district(w_id: i32, d_id: i32) -> usize {
+/// A district's index among all districts.
+pub(super) fn district(w_id: i32, d_id: i32) -> usize {
     (w_id as usize - 1) * DISTRICTS as usize + d_id as usize - 1
 }
 
-/// A customer's place among all of them.
-fn customer_row(district: usize, customer: u16) -> u64 {
+/// A customer's index among all customers.
+pub(super) fn customer_row(district: usize, customer: u16) -> u64 {
     (district * CUSTOMERS as usize) as u64 + u64::from(customer) - 1
 }
 
-/// A loaded open order's place among all of them; of an order that came later, that of the district's last one.
+/// A loaded open order's index among all of them; for a later order, that of the district's last one.
 fn open_row(district: usize, number: u32) -> u64 {
     let (first, last) = (FIRST_OPEN_ORDER as u32, ORDERS as u32);
     (district * (last - first + 1) as usize) as u64 + u64::from(number.min(last) - first)
 }
 
 /// The customer in the middle (clause 2.5.2.2).
-fn middle(namesakes: &[u16]) -> Option<u16> {
+pub(super) fn middle(namesakes: &[u16]) -> Option<u16> {
     namesakes.get(namesakes.len().div_ceil(2).checked_sub(1)?).copied()
 }
 
-/// An index's place in [`District::leaves`].
+/// An index's position in [`District::leaves`].
 fn tail(index: usize) -> usize {
     match index {
         index::NEW_ORDER => 0,

@@ -1,20 +1,20 @@
-//! LRU at every size at once: the reuse distance of a page is the number of other pages that were asked for since it
-//! was last asked for, and a buffer of n pages holds it if the distance is below n.
+//! LRU at every size at once: the reuse distance of a page is the number of other pages requested since its last
+//! request, and a buffer of n pages contains it if the distance is below n.
 
 /// No page, no place.
 const NONE: u32 = u32::MAX;
 /// Places at the start.
 const SMALLEST: usize = 1 << 10;
 
-/// Pages in the order of their last use, and how many of them were used after any one: a Fenwick tree over places, one
-/// a page.
+/// Pages in the order of their last use, with the number of pages used after each: a Fenwick tree over positions, one
+/// per page.
 #[derive(Debug)]
 pub struct Reuse {
-    /// By page: where it stands in the order.
+    /// The position of each page in the order.
     place: Vec<u32>,
-    /// By place: the page that stands there.
+    /// The page at each position.
     page: Vec<u32>,
-    /// Sums of occupied places, from 1.
+    /// Sums of occupied positions, from 1.
     tree: Vec<u32>,
     next: usize,
     pages: u32,
@@ -27,13 +27,13 @@ impl Default for Reuse {
 }
 
 impl Reuse {
-    /// How many different pages have been asked for.
+    /// Number of distinct requested pages.
     pub fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Asks for a page: how many others were asked for since the last time; none the first time. Pages are numbered
-    /// from 0, densely.
+    /// Requests a page; returns how many others were requested since the last time, `None` the first time. Pages are
+    /// numbered from 0, densely.
     pub fn touch(&mut self, page: u32) -> Option<u32> {
         let number = page as usize;
         if number >= self.place.len() {
@@ -50,7 +50,7 @@ impl Reuse {
             place => {
                 let place = place as usize;
                 let distance = self.pages - self.up_to(place);
-                // Nothing came in between: it stays where it is.
+                // No other request in between: it keeps its position.
                 if distance == 0 {
                     return Some(0);
                 }
@@ -66,7 +66,7 @@ impl Reuse {
         distance
     }
 
-    /// Occupied places up to this one, itself included.
+    /// Occupied positions up to this one, inclusive.
     fn up_to(&self, place: usize) -> u32 {
         let mut at = place + 1;
         let mut sum = 0_u32;
@@ -85,7 +85,7 @@ impl Reuse {
         }
     }
 
-    /// Gives the pages new places without gaps, with as many free ones after them.
+    /// Moves the pages to new positions without gaps, followed by as many free ones.
     fn close_ranks(&mut self) {
         self.page.retain(|page| *page != NONE);
         let pages = self.page.len();
@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Pages from the last used one on.
+    /// Pages from the most recently used on.
     fn by_hand(stack: &mut Vec<u32>, page: u32) -> Option<u32> {
         let at = stack.iter().position(|other| *other == page);
         if let Some(at) = at {

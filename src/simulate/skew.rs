@@ -1,28 +1,28 @@
-//! How unevenly the transactions ask for rows, and for the pages that hold them: exact, by counting.
+//! Access skew of rows and of the pages that contain them: exact, by counting.
 
 use crate::workload::tpcc::{CUSTOMERS, ITEMS};
 
-/// Rows of a table that NURand (clause 2.1.6) chooses among.
+/// Rows of a table that NURand (clause 2.1.6) selects from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What is chosen.
+    /// The table and the kind of access.
     pub name: &'static str,
     /// NURand's A.
     pub a: i32,
-    /// Its least value.
+    /// Its minimum.
     pub first: i32,
-    /// Its greatest value.
+    /// Its maximum.
     pub last: i32,
 }
 
-/// OL_I_ID: which rows of `stock` and `item` a New-Order asks for.
+/// OL_I_ID: rows of `stock` and `item` for New-Order.
 pub const STOCK: Choice = Choice { name: "stock, item", a: 8191, first: 1, last: ITEMS };
-/// C_ID: which rows of `customer` a transaction asks for that does not go by the name.
+/// C_ID: rows of `customer` for transactions that do not search by name.
 pub const CUSTOMER: Choice = Choice { name: "customer by number", a: 1023, first: 1, last: CUSTOMERS };
 
 impl Choice {
-    /// How likely each value is, from the least on, with the constant C of a run: of all pairs of the two draws, those
-    /// whose bits together are the value. Pairs of bit sets with one union are counted by their subsets.
+    /// The probability of each value, from the minimum on, with the constant C of a run: of all pairs of the two random
+    /// numbers, those whose bits together are the value. Pairs of bit sets with one union are counted by their subsets.
     pub fn shares(&self, c: u32) -> Vec<f64> {
         let (a, x, y) = (self.a as usize, self.first as usize, self.last as usize);
         let sets = (a.max(y) + 1).next_power_of_two();
@@ -52,13 +52,13 @@ fn each_bit(sets: usize, mut act: impl FnMut(usize, usize)) {
     }
 }
 
-/// Shares of pages that hold so many rows each, in the order of their keys; `1` gives the rows themselves.
+/// Shares of pages with `rows_per_page` rows each, in the order of their keys; `1` gives the rows themselves.
 pub fn of_pages(rows: &[f64], rows_per_page: usize) -> Vec<f64> {
     rows.chunks(rows_per_page.max(1)).map(|page| page.iter().sum()).collect()
 }
 
-/// Where each of `shares` stands among them from the hottest on, brought down to `scale` times as many places, a
-/// fraction from 0 to 1: those that get one place are about equally hot.
+/// The rank of each of `shares` from the hottest on, scaled to `scale` times as many ranks, a fraction from 0 to 1:
+/// those with the same rank are about equally hot.
 pub fn ranks(shares: &[f64], scale: f64) -> Vec<u32> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_unstable_by(|left, right| shares[*right].total_cmp(&shares[*left]).then(left.cmp(right)));
@@ -69,7 +69,19 @@ pub fn ranks(shares: &[f64], scale: f64) -> Vec<u32> {
     ranks
 }
 
-/// The share, from 0 to 1, of what goes to the hottest of `shares`, a fraction of them from 0 to 1.
+/// The pages that represent those of `item`, if only a fraction `share` of the warehouses is simulated, for each way in
+/// which rows are on pages: as many remain as of other tables, from the hottest to the coldest. `c` is the run's
+/// constant for items.
+pub fn item_pages<const N: usize>(c: u32, share: f64, page_of: [&dyn Fn(u64) -> u64; N]) -> [Vec<u32>; N] {
+    let hot = STOCK.shares(c);
+    page_of.map(|page_of| {
+        let mut pages = vec![0.0; page_of(ITEMS as u64 - 1) as usize + 1];
+        hot.iter().zip(0..).for_each(|(share, row)| pages[page_of(row) as usize] += share);
+        if share < 1.0 { ranks(&pages, share) } else { (0..pages.len() as u32).collect() }
+    })
+}
+
+/// The share of accesses, from 0 to 1, that goes to the hottest `fraction` of `shares`.
 pub fn hottest(shares: &[f64], fraction: f64) -> f64 {
     let mut sorted = shares.to_vec();
     sorted.sort_unstable_by(|left, right| right.total_cmp(left));
@@ -81,7 +93,7 @@ pub fn hottest(shares: &[f64], fraction: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// What is known of the rows, and what pages make of it. Rows of 306 bytes (clause 4.2.2) stand thirteen on a page
+    /// Published skew of rows, and the resulting skew of pages. Rows of 306 bytes (clause 4.2.2) are thirteen to a page
     /// of 4 KiB: three quarters of the accesses go to a fifth of such pages; to a quarter they go only with pages of 16
     /// KiB.
     #[test]

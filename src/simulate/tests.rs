@@ -3,6 +3,8 @@ use super::*;
 /// Warehouses, sizes in pages.
 fn options(warehouses: u32, pages: &[u64]) -> Options {
     Options {
+        pages: Pages::Postgres,
+        per_second: 0,
         warehouses,
         sizes: pages.iter().map(|pages| pages * 8192).collect(),
         page: 8192,
@@ -39,7 +41,7 @@ fn a_larger_buffer_never_has_less_and_new_pages_are_in_none() {
 fn what_nobody_can_know_is_left_out_unless_the_buffer_began_empty() {
     let empty = run(&options(2, &[500, 1_000_000]));
     let known = run(&Options { from_empty: false, ..options(2, &[500, 1_000_000]) });
-    // The small buffer was full before anything counted; the large one never is.
+    // The small buffer was full before counting started; the large one never is.
     assert_eq!((known.sizes[0].unknown, known.sizes[0].overall), (0.0, empty.sizes[0].overall));
     assert!(known.sizes[1].unknown > 0.0 && known.sizes[1].overall > empty.sizes[1].overall);
 }
@@ -87,4 +89,29 @@ fn a_buffer_without_a_page_is_refused() {
     let why = simulate(&options(10_000, &[1]), &mut |_| true).unwrap_err();
     assert!(why.contains("--buffer"), "{why}");
     assert!(simulate(&options(1, &[]), &mut |_| true).is_err());
+}
+
+#[test]
+fn half_of_the_warehouses_stand_for_all_on_innodb() {
+    let all = Options {
+        pages: Pages::Innodb,
+        per_second: 400,
+        page: 16 << 10,
+        policy: Policy::Midpoint,
+        sizes: [64, 128, 256, 4_096].map(|mib| mib << 20).into(),
+        warm_up: Some(12_000),
+        transactions: Some(8_000),
+        ..options(8, &[1])
+    };
+    let half = Options { sample: Some(4), warm_up: Some(6_000), transactions: Some(4_000), ..all.clone() };
+    let (all, half) = (run(&all), run(&half));
+    assert_eq!((all.layout, all.simulated_warehouses, half.simulated_warehouses), ("InnoDB", 8, 4));
+    assert!(overall(&all).is_sorted(), "{:?}", overall(&all));
+    for (all, half) in overall(&all).iter().zip(overall(&half)) {
+        assert!((all - half).abs() < 1.0, "{all} {half}");
+    }
+    // Undo is neither a table nor an index, and created pages are no misses.
+    assert!(!all.relations["undo"].index && all.relations["customer_name"].index && !all.relations["stock"].index);
+    let history = &all.sizes[3].relations["history"];
+    assert!(all.relations["history"].created_per_transaction > 0.0 && history.is_some_and(|rate| rate == 100.0));
 }

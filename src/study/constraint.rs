@@ -1,4 +1,4 @@
-//! What a run must keep, as a user writes it: `p90(new_order)<5s, efficiency>0.95`.
+//! The user's constraints on a run: `p90(new_order)<5s, efficiency>0.95`.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::result::summary::{LatencySummary, Summary};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
-/// Constraints, all of which must be kept. As text they are separated by commas.
+/// Constraints that all must be met. As text they are separated by commas.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Constraints {
@@ -34,13 +34,13 @@ enum Figure {
     Response(fn(&LatencySummary) -> f64, &'static str),
     /// Percent of the New-Orders that keying and think times allow.
     Efficiency,
-    /// New-Orders a minute.
+    /// New-Orders per minute.
     Throughput,
-    /// Transactions a second.
+    /// Transactions per second.
     Transactions,
-    /// Transactions that failed for good, in the measurement interval.
+    /// Failed transactions in the measurement interval.
     Errors,
-    /// Tries after the first, in the measurement interval.
+    /// Retries in the measurement interval.
     Retries,
     /// Percent of page reads that the database found in its buffers.
     Hits(Pages),
@@ -61,13 +61,13 @@ enum Order {
     AtLeast,
 }
 
-/// Units and what they are in the figure's own.
+/// Units of time with their value in milliseconds.
 const TIMES: [(&str, f64); 4] = [("ms", 1.0), ("us", 1e-3), ("s", 1e3), ("min", 6e4)];
 /// The longest operators first.
 const ORDERS: [(&str, Order); 4] =
     [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Below), (">", Order::Above)];
 
-/// What can be asked for, for a message.
+/// Usage text.
 const USAGE: &str = "give constraints such as p90(new_order)<5s, efficiency>0.95, tpm>1000, tps>50, errors<=0, \
     retries<100, hits(data)>90%; \
                      response times are mean, p50, p90, p95, p99, p999 or max of a transaction";
@@ -110,7 +110,7 @@ impl Display for Constraints {
 }
 
 impl Constraints {
-    /// What a run does not keep, each with what it came to. What is not known is not kept.
+    /// The violated constraints with their measured values. Unknown figures violate a constraint.
     pub fn broken(&self, summary: &Summary) -> Vec<String> {
         self.all.iter().filter_map(|constraint| constraint.broken(summary)).collect()
     }
@@ -132,7 +132,7 @@ impl Constraint {
     }
 
     fn broken(&self, summary: &Summary) -> Option<String> {
-        let Some(value) = self.figure.of(summary) else { return Some(format!("{}: not known", self.text)) };
+        let Some(value) = self.figure.of(summary) else { return Some(format!("{}: unknown", self.text)) };
         let kept = match self.order {
             Order::Below => value < self.limit,
             Order::AtMost => value <= self.limit,
@@ -163,11 +163,11 @@ impl Figure {
             (Some(figure), _, Some(of)) => {
                 let named = of.replace('-', "_").to_lowercase();
                 let known = Tpcc::TRANSACTIONS.iter().find(|known| **known == named);
-                known
-                    .map(|known| Figure::Response(figure, known))
-                    .ok_or_else(|| format!("`{of}` is no transaction; there are {}", Tpcc::TRANSACTIONS.join(", ")))
+                known.map(|known| Figure::Response(figure, known)).ok_or_else(|| {
+                    format!("`{of}` is not a transaction type; the types are {}", Tpcc::TRANSACTIONS.join(", "))
+                })
             }
-            (Some(_), _, None) => Err(format!("say of which transaction: {name}(new_order)")),
+            (Some(_), _, None) => Err(format!("name the transaction type: {name}(new_order)")),
             (None, "efficiency", None) => Ok(Figure::Efficiency),
             (None, "tpm" | "nopm", None) => Ok(Figure::Throughput),
             (None, "tps", None) => Ok(Figure::Transactions),
@@ -176,7 +176,7 @@ impl Figure {
             (None, "hits", None | Some("overall")) => Ok(Figure::Hits(Pages::Overall)),
             (None, "hits", Some("data")) => Ok(Figure::Hits(Pages::Data)),
             (None, "hits", Some("index")) => Ok(Figure::Hits(Pages::Index)),
-            _ => Err(format!("no figure is called `{name}`")),
+            _ => Err(format!("unknown figure `{name}`")),
         }
     }
 
@@ -185,13 +185,13 @@ impl Figure {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
         let unit = unit.trim();
-        let number = number.parse::<f64>().map_err(|_| format!("`{text}` is no number"))?;
+        let number = number.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
         match (self, unit) {
             (Figure::Response(..), unit) => {
                 let known = TIMES.into_iter().find(|(name, _)| *name == unit);
                 known
                     .map(|(_, factor)| number * factor)
-                    .ok_or_else(|| format!("`{text}` is no time such as 5s or 500ms"))
+                    .ok_or_else(|| format!("`{text}` is not a time such as 5s or 500ms"))
             }
             (Figure::Efficiency | Figure::Hits(_), "%") => Ok(number),
             (Figure::Efficiency | Figure::Hits(_), "") if number <= 1.0 => Ok(100.0 * number),
@@ -199,13 +199,13 @@ impl Figure {
                 Err(format!("`{text}`: write a share, such as 0.95, or percent, such as 95%"))
             }
             (_, "") => Ok(number),
-            _ => Err(format!("`{unit}` is no unit of it")),
+            _ => Err(format!("`{unit}` is not one of its units")),
         }
     }
 
     fn of(self, summary: &Summary) -> Option<f64> {
         let all = |figure: fn(&crate::result::summary::TransactionSummary) -> u64| {
-            Some(summary.transactions.values().map(figure).sum::<u64>() as f64)
+            Some(summary.transactions.values().map(|of| figure(of) as f64).sum::<f64>())
         };
         match self {
             Figure::Response(figure, name) => {
@@ -276,8 +276,8 @@ mod tests {
             ("tpm>120", "tpm>120: it is 120.0"),
             ("retries<3", "retries<3: it is 3"),
             ("hits(data)>=0.94", "hits(data)>=0.94: it is 93.0 %"),
-            ("hits>50%", "hits>50%: not known"),
-            ("p99(delivery)<80s", "p99(delivery)<80s: not known"),
+            ("hits>50%", "hits>50%: unknown"),
+            ("p99(delivery)<80s", "p99(delivery)<80s: unknown"),
         ] {
             assert_eq!(broken(text), [told], "{text}");
         }
@@ -285,20 +285,20 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn errors_are_reported() {
         for (text, why) in [
             ("", "none of <"),
             ("p90(new_order)", "none of <"),
-            ("p90<5s", "of which transaction"),
+            ("p90<5s", "name the transaction type"),
             ("p90(new_order<5s", "bracket"),
-            ("p90(refund)<5s", "no transaction"),
-            ("p91(new_order)<5s", "no figure"),
-            ("p90(new_order)<5", "no time"),
-            ("p90(new_order)<5 parsecs", "no time"),
+            ("p90(refund)<5s", "not a transaction type"),
+            ("p91(new_order)<5s", "unknown figure"),
+            ("p90(new_order)<5", "is not a time"),
+            ("p90(new_order)<5 parsecs", "is not a time"),
             ("efficiency>95", "write a share"),
-            ("tpm>many", "no number"),
-            ("tpm>10%", "no unit"),
-            ("hits(heap)>0.9", "no figure"),
+            ("tpm>many", "is not a number"),
+            ("tpm>10%", "not one of its units"),
+            ("hits(heap)>0.9", "unknown figure"),
             ("tpm>1,,tps>1", "none of <"),
         ] {
             let error = text.parse::<Constraints>().unwrap_err();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn they_survive_a_file() {
+    fn constraints_are_read_back_from_a_file() {
         let all = "p90(new_order) < 5s ,efficiency>0.95".parse::<Constraints>().unwrap();
         assert_eq!(all.to_string(), "p90(new_order)<5s, efficiency>0.95");
         assert_eq!(String::from(all.clone()).parse(), Ok(all));

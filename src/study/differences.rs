@@ -1,8 +1,8 @@
-//! By how much the points of a sweep differ, in percent with an interval.
+//! Differences between the points of a sweep, in percent with a confidence interval.
 //!
 //! Repeats are pairs: the runs of one repeat follow one another, so that a drift of the machine is in both of a pair.
 //! The difference is the geometric mean over pairs, its interval by Student's t over their logarithms, as in
-//! `graymark tune`. Of a single run each nobody knows how far chance goes, and no interval is given.
+//! `graymark tune`. Single runs have no interval.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use super::{Measured, Study, SweepKind};
 use crate::result::tune::Gain;
 use crate::size;
 
-/// The throughput of a point against that of another one.
+/// The throughput of a point relative to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The point, by what sets it apart.
+    /// The point, described by its differences.
     pub point: String,
     /// The point that it is compared with.
     pub against: String,
-    /// Mean throughput of its runs that are in pairs.
+    /// Mean throughput of its paired runs.
     pub throughput: f64,
     /// The same of the other point.
     pub against_throughput: f64,
     /// Pairs of runs.
     pub pairs: usize,
-    /// In percent of the other point; no interval of a single pair.
+    /// In percent of the other point; without an interval for a single pair.
     #[serde(flatten)]
     pub gain: Gain,
 }
@@ -73,7 +73,7 @@ pub fn of(study: &Study) -> Vec<Difference> {
     groups.iter().filter_map(one).collect()
 }
 
-/// What sets points apart.
+/// Number of properties that distinguish points.
 const PARTS: usize = 7;
 
 fn parts(measured: &Measured) -> Vec<String> {
@@ -118,7 +118,7 @@ fn base<'a, 'b>(group: &Group<'b>, groups: &'a [Group<'b>], sweep: SweepKind) ->
     if group.series > 0 {
         return first.find(|other| other.parts == group.parts);
     }
-    // Points of other sweeps differ in the load itself: that more terminals do more says nothing.
+    // Points of other sweeps differ in the load itself, so their throughput cannot be compared.
     first.next().filter(|first| sweep == SweepKind::Grid && first.parts != group.parts)
 }
 

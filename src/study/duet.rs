@@ -1,4 +1,4 @@
-//! Which of two databases is faster, by slices of both in quick alternation.
+//! Compares two databases by slices of both in quick alternation.
 //!
 //! A noisy machine is noisy for both slices of a pair, so that it cancels out of their ratio. Neighbouring pairs of one
 //! start of two servers may still be alike: caches fill, checkpoints come. So the interval is that of batch means (Law
@@ -15,12 +15,12 @@ use crate::result::tune::Gain;
 /// Blocks at most: ten are enough for an interval, and as long as can be against what makes neighbours alike.
 const BLOCKS: usize = 10;
 
-/// What pairs of slices say.
+/// The throughput ratios of pairs of slices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratios {
-    /// B against A by pairs.
+    /// B relative to A by pairs.
     pub paired: Gain,
-    /// B against A as if each side's slices were of a run of its own.
+    /// B relative to A as if each side's slices were a separate run.
     pub unpaired: Gain,
     /// Blocks of neighbouring pairs.
     pub blocks: usize,
@@ -66,14 +66,14 @@ fn apart(a: &[f64], b: &[f64]) -> Gain {
     }
 }
 
-/// How much wider the interval without pairs is than the one with them; none where there is none.
+/// How much wider the interval without pairs is than the one with them; `None` without an interval.
 pub fn times_as_wide(paired: &Gain, unpaired: &Gain) -> Option<f64> {
     let width = |gain: &Gain| Some(gain.high_percent? - gain.low_percent?);
     Some(width(unpaired)? / width(paired)?).filter(|times| times.is_finite())
 }
 
-/// Whether a side did not do what was asked of it: transactions failed, none was completed, or the database's own count
-/// is another or not known. What a duet that was stopped did not come to is no failure.
+/// Whether a side failed: transactions failed, none completed, or the database's own count
+/// differs or is unknown. What a stopped duet did not finish is not a failure.
 pub fn failed(duet: &Duet) -> bool {
     let of = |side: &DuetSide| {
         let unknown = !duet.interrupted && (side.database.agrees.is_none() || side.completed == 0);
@@ -82,7 +82,7 @@ pub fn failed(duet: &Duet) -> bool {
     of(&duet.a) || of(&duet.b)
 }
 
-/// What is decided, and the sentence that says so. Sides that differ in durability are ranked only if asked for.
+/// The decision and its sentence. Sides that differ in durability are only ranked on request.
 pub fn decide(
     ratios: Option<&Ratios>,
     pairs: usize,
@@ -92,14 +92,18 @@ pub fn decide(
     let [a, b] = sides;
     if !across_durability && (a.class != b.class || names(a) != names(b)) {
         let why = format!("they differ in durability, {} in A, {} in B", told(a), told(b));
-        let advice = "Set both alike, or compare them all the same with --across-durability.";
+        let advice = "Use the same settings for both, or rank them anyway with --across-durability.";
         return (Lead::NotRanked, format!("Not ranked: {why}. {advice}"));
     }
     let Some((gain, low, high)) = ratios.and_then(|ratios| {
         let gain = ratios.paired;
         Some((gain, gain.low_percent?, gain.high_percent?))
     }) else {
-        return (Lead::Undecided, "Not decided: two pairs of slices in which both sides work are needed.".to_owned());
+        return (
+            Lead::Undecided,
+            "Not decided: at least two pairs of slices with completed transactions on both sides are needed."
+                .to_owned(),
+        );
     };
     let interval = format!("{CONFIDENCE} % interval {low:+.2} % to {high:+.2} % by {pairs} pairs of slices");
     match (low > 0.0, high < 0.0) {
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not() {
+    fn too_few_pairs_are_not_decided() {
         assert_eq!(ratios(&[[1.0, 2.0]]), None);
         assert_eq!(ratios(&[[0.0, 2.0], [1.0, 2.0]]), None, "a side stood still");
         let even = ratios(&[[100.0, 200.0], [50.0, 100.0], [70.0, 140.0]]).unwrap();

@@ -1,11 +1,11 @@
-//! How near a run came to what its pace allows.
+//! The efficiency of a run: its throughput relative to the maximum of its pace.
 
 use crate::plan::Pace;
 use crate::result::summary::Summary;
 use crate::workload::tpcc::{Tpcc, timing};
 use crate::workload::{self, Workload};
 
-/// The most New-Orders a minute and warehouse at a pace: 12.86 at the standard's (clause 4.1.3).
+/// Maximum New-Orders per minute and warehouse at a pace: 12.86 at the standard's (clause 4.1.3).
 pub(crate) fn ceiling(pace: Option<Pace>) -> f64 {
     let (keying, think) = timing::means();
     let round = |(of_keying, of_think): (f64, f64)| of_keying * keying + of_think * think;
@@ -13,7 +13,7 @@ pub(crate) fn ceiling(pace: Option<Pace>) -> f64 {
     Tpcc::CEILING * round((1.0, 1.0)) / round(factors)
 }
 
-/// Percent of the New-Orders that keying and think times allow; without them, of those that the standard's do.
+/// Percent of the New-Orders that keying and think times allow; without them, the standard's times are used.
 pub(crate) fn efficiency(summary: &Summary) -> f64 {
     let rate = summary.new_orders_per_minute.unwrap_or(0.0);
     workload::efficiency(rate, ceiling(summary.pace.parse().ok()), summary.scale)

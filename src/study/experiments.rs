@@ -1,4 +1,4 @@
-//! Experiments instead of opinions: the same load with one thing changed, what its bound promised, and what it brought.
+//! Experiments: the same load with one setting changed, the predicted bound of its gain, and the measured gain.
 
 use serde::Serialize;
 
@@ -7,28 +7,28 @@ use super::compare::{self, Difference, Finding};
 use crate::record::Record;
 use crate::result::summary::Summary;
 
-/// An experiment whose gain is known to so many percentage points needs no further run.
+/// An experiment whose gain is known to this number of percentage points needs no further run.
 const WIDTH: f64 = 5.0;
-/// So many runs of a side tell a difference for good.
+/// After this number of runs per side, no further run is made.
 const ENOUGH: usize = 3;
 
-/// What the base's figures say of an experiment.
+/// The kind of bound that the base's figures give for an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// It does without a cause of the waterfall, or with less of it, as [`crate::result::bounds::Gain`] names it.
+    /// It removes or reduces a cause, named as in [`crate::result::bounds::Gain`].
     Without(&'static str),
-    /// It does without waits for locks, or with fewer of them.
+    /// It removes or reduces lock waits.
     WithoutLocks,
-    /// It has so many clients.
+    /// It changes the number of clients.
     Clients(u32),
-    /// The server has so many times the CPUs.
+    /// It multiplies the server's CPUs.
     Cpus(f64),
     /// No bound is known.
     Unknown,
 }
 
 impl Bound {
-    /// So many times the throughput of a run, at the least and at the most.
+    /// Lower and upper bound of the speed-up of a run.
     fn limits(self, summary: &Summary) -> Limits {
         match self {
             Bound::Without(cause) => Limits { least: None, most: bounds::at_most(summary, cause) },
@@ -39,7 +39,7 @@ impl Bound {
         }
     }
 
-    /// The cause that it does without, in words.
+    /// The removed cause, in words.
     fn cause(self) -> Option<&'static str> {
         match self {
             Bound::Without(cause) => Some(cause),
@@ -49,45 +49,45 @@ impl Bound {
     }
 }
 
-/// One thing that is changed.
+/// A changed setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// Its name on the command line and in records: `no-flush`.
     pub name: &'static str,
-    /// What is changed, in words.
+    /// The change, in words.
     pub what: String,
-    /// What the base says of it.
+    /// Its bound.
     pub bound: Bound,
-    /// Why it is for the sake of knowledge only; none if one may run a database so.
+    /// Why it must not be used in production; `None` if it may.
     pub never: Option<&'static str>,
 }
 
-/// What an experiment came to.
+/// The result of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tried {
     /// Its name.
     pub name: &'static str,
-    /// What was changed, in words.
+    /// The change, in words.
     pub what: String,
-    /// Why nobody should run a database so; none if one may.
+    /// Why it must not be used in production; `None` if it may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub never_in_earnest: Option<&'static str>,
-    /// The cause of the waterfall that it does without.
+    /// The removed cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<&'static str>,
-    /// Percent that it must bring at the least, from the waterfall and the demands of the base: of what makes slower,
-    /// how much slower at the most; none if there is no such bound.
+    /// Lower bound of the gain in percent, from the time breakdown and the demands of the base: for a slowdown,
+    /// its maximum; `None` without a bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_percent: Option<f64>,
-    /// Percent that it could bring at most; none if there is no such bound.
+    /// Upper bound of the gain in percent; `None` without a bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_percent: Option<f64>,
-    /// What it brought: throughput against the base, with its interval.
+    /// The measured gain: throughput relative to the base, with its interval.
     pub gain: Difference,
-    /// Whether the gain, with its interval, is within the bounds; none without one.
+    /// Whether the gain, with its interval, is within the bounds; `None` without bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_bound: Option<bool>,
-    /// Which part of the mean transaction moved.
+    /// The changed parts of the mean response time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<String>,
     /// Its runs.
@@ -95,7 +95,7 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// Whether further runs would tell nothing new.
+    /// Whether further runs are not needed.
     pub fn decided(&self) -> bool {
         let Difference { low_percent, high_percent, finding, .. } = self.gain;
         let told = matches!(finding, Finding::Faster | Finding::Slower);
@@ -103,12 +103,12 @@ impl Tried {
     }
 }
 
-/// Sets the runs of an experiment beside those of the base.
+/// Compares the runs of an experiment with those of the base.
 ///
 /// # Errors
 /// If there is nothing to compare, in one line.
 pub fn tried(experiment: &Experiment, base: &[Record], runs: &[Record]) -> Result<Tried, String> {
-    // What differs in durability is compared on purpose.
+    // Experiments may change durability on purpose.
     let comparison = compare::compare(base, runs, true)?;
     let limits: Vec<Limits> =
         base.iter().filter_map(|record| Some(experiment.bound.limits(record.summary.as_ref()?))).collect();
@@ -132,32 +132,32 @@ pub fn tried(experiment: &Experiment, base: &[Record], runs: &[Record]) -> Resul
     })
 }
 
-/// Whether a gain's interval and that of its bounds have a point in common; none without a bound.
+/// Whether the intervals of a gain and of its bounds overlap; `None` without a bound.
 fn within(gain: &Difference, least: Option<f64>, most: Option<f64>) -> Option<bool> {
     let reached = least.is_none_or(|least| gain.high_percent >= least);
     let kept = most.is_none_or(|most| gain.low_percent <= most);
     (least.is_some() || most.is_some()).then_some(reached && kept)
 }
 
-/// What all experiments came to.
+/// The results of all experiments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Experiments {
     /// Transactions a second of the base: the mean of its runs.
     pub base_per_second: f64,
     /// The base's runs.
     pub base_runs: usize,
-    /// What limits the base most, in words; empty if that is not known.
+    /// The bottleneck of the base, in words; empty if unknown.
     pub bottleneck: String,
-    /// The experiments, what brought most first.
+    /// The experiments, the largest gain first.
     pub experiments: Vec<Tried>,
-    /// Experiments that were not made, and why.
+    /// Skipped experiments, and why.
     pub left_out: Vec<String>,
-    /// Minutes that all of it took.
+    /// Total duration in minutes.
     pub minutes: f64,
 }
 
 impl Experiments {
-    /// In order of what they brought.
+    /// Sorts the experiments by gain.
     pub fn of(base: &[Record], mut experiments: Vec<Tried>, left_out: Vec<String>, minutes: f64) -> Experiments {
         experiments.sort_by(|one, other| other.gain.percent.total_cmp(&one.gain.percent));
         let summaries = || base.iter().filter_map(|record| record.summary.as_ref());
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_is_not_run_again_and_what_brings_most_comes_first() {
+    fn decided_experiments_are_not_repeated_and_the_largest_gain_comes_first() {
         assert!(tried(1.0, -1.0, 3.0, 2).decided(), "known to four points");
         assert!(!tried(1.0, -1.0, 3.0, 1).decided(), "one run knows nothing of what differs between runs");
         assert!(!tried(30.0, -10.0, 80.0, 5).decided());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_beyond_either_bound_is_seen() {
+    fn a_gain_beyond_either_bound_is_found() {
         let gain = tried(-20.0, -30.0, -10.0, 3).gain;
         assert_eq!(within(&gain, None, None), None);
         assert_eq!(within(&gain, Some(-50.0), Some(0.0)), Some(true));

@@ -1,4 +1,4 @@
-//! The pace that offers a share of the full load, for the curve of clause 5.6.2.
+//! The pace for a share of the full load, for the curve of clause 5.6.2.
 
 use crate::plan::{Factor, Pace};
 use crate::result::summary::{Summary, TransactionSummary};
@@ -24,7 +24,7 @@ pub(crate) fn pace(full: &Summary, percent: u32) -> Result<Pace, String> {
     let response = mean(|transaction| transaction.response_ms.mean);
     let service = mean(|transaction| transaction.service_ms.mean.min(transaction.response_ms.mean));
     if !response.is_finite() || !service.is_finite() {
-        return Err("the run at full load completed no transaction: give it more time with --duration".to_owned());
+        return Err("the run at full load completed no transaction: use a longer --duration".to_owned());
     }
     let (keying, think) = timing::means();
     let (keying, full_think) = (keying * base.0.get(), think * base.1.get());
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_tells_nothing_is_refused() {
+    fn a_run_without_transactions_is_refused() {
         assert!(pace(&summary("none", 10, 100.0, 0.0), 50).is_err());
         let mut nothing = summary("standard", 10, 0.0, 0.0);
         nothing.transactions.clear();

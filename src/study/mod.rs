@@ -1,4 +1,4 @@
-//! What does it mean: which point of a sweep comes next, and what its points say together. Made from records alone.
+//! Analysis of records: the next point of a sweep, comparisons, models and predictions.
 
 pub mod bounds;
 pub mod compare;
@@ -32,11 +32,11 @@ pub enum SweepKind {
     Warehouses,
     /// Every combination of some dimensions.
     Grid,
-    /// Warehouses or clients, as many as a user's own constraints allow.
+    /// The largest number of warehouses or clients within the user's constraints.
     Max,
 }
 
-/// Of what the largest number is searched.
+/// The quantity that is maximised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Searched {
@@ -46,16 +46,16 @@ pub enum Searched {
     Clients,
 }
 
-/// A search for the largest number that keeps constraints.
+/// A search for the largest number within constraints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Max {
-    /// Of what.
+    /// The quantity.
     pub of: Searched,
-    /// What a run must keep.
+    /// The constraints of a run.
     pub until: Constraints,
 }
 
-/// The points of a sweep, as far as it has come.
+/// The points of a sweep so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Study {
     /// What was varied.
@@ -64,31 +64,31 @@ pub struct Study {
     pub workload: String,
     /// The database: `PostgreSQL 15.13`.
     pub engine: String,
-    /// Whether no point is left.
+    /// Whether all points were measured.
     pub finished: bool,
-    /// What a point must keep.
+    /// The limits of a point.
     pub limits: Limits,
-    /// Of what the largest number is searched, and under which constraints, where these are a user's own.
+    /// The maximised quantity and the user's constraints, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Max>,
     /// One for each place and CPU set.
     pub series: Vec<Series>,
-    /// By how much points differ, where that says something.
+    /// Differences between points, if meaningful.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<differences::Difference>,
-    /// What the reader should know of all of them.
+    /// Notes on all points.
     pub notes: Vec<String>,
 }
 
-/// Points that differ in nothing but what is varied.
+/// Points that differ only in the varied quantity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// What sets it apart from the others; empty if there is only one.
+    /// How it differs from other series; empty if there is only one.
     pub label: String,
-    /// Where the database's files are.
+    /// Directory of the database's files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_directory: Option<String>,
-    /// In what file system.
+    /// Their file system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
     /// CPUs that the private server is bound to.
@@ -99,17 +99,17 @@ pub struct Series {
     /// The largest number of warehouses, or clients, that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest: Option<u32>,
-    /// In the order of what is varied.
+    /// The points, in the order of the varied quantity.
     pub points: Vec<Measured>,
 }
 
-/// A point and where its record is.
+/// A point and its record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Percent of the full load; none where something else is varied.
+    /// Percent of the full load; `None` if something else is varied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
-    /// Whether it keeps all limits.
+    /// Whether it meets all limits.
     pub passed: bool,
     /// Its figures.
     #[serde(flatten)]
@@ -122,7 +122,7 @@ pub struct Measured {
 pub(crate) mod tests {
     use crate::result::summary::*;
 
-    /// What a real run came to.
+    /// The summary of a real run.
     pub(crate) fn kept() -> Summary {
         serde_json::from_str(include_str!("../../tests/records/39ccd6a/tpcc/summary.json")).unwrap()
     }
@@ -151,7 +151,7 @@ pub(crate) mod tests {
                 .map(|(name, completed)| (name.to_owned(), Outcomes { completed, ..Outcomes::default() }))
                 .into(),
             counters: None,
-            // A sweep of many points checks none of them.
+            // The points of a sweep are not checked.
             consistency: Consistency::default(),
             ..kept()
         }

@@ -1,4 +1,4 @@
-//! What one run of a sweep came to, and whether it keeps the limits.
+//! One run of a sweep, and whether it meets the limits.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::result::summary::Summary;
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
-/// What a run must keep to pass, beside the response times of clause 5.2.5.3, equal counts and a consistent database.
+/// The limits of a run, in addition to the response times of clause 5.2.5.3, equal counts and a consistent database.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// The least percent of the New-Orders that keying and think times allow; clause 4.1.3 asks for 9 of 12.86 a
+    /// The least percent of the New-Orders that keying and think times allow; clause 4.1.3 requires 9 of 12.86 per
     /// warehouse.
     pub efficiency: f64,
     /// The 90th percentile of New-Order's response time stays below this, in milliseconds; the standard's 5 s are
@@ -32,65 +32,65 @@ impl Default for Limits {
     }
 }
 
-/// A run of a sweep in a few figures.
+/// The figures of a run of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Its scale.
     pub warehouses: u32,
     /// Emulated terminals.
     pub terminals: u64,
-    /// Sessions at the database.
+    /// Number of database sessions.
     pub clients: u32,
     /// Keying and think times.
     pub pace: String,
-    /// The headline figure: New-Orders a minute or transactions a second.
+    /// The headline figure: New-Orders per minute or transactions per second.
     pub throughput: f64,
-    /// What the throughput is called.
+    /// The unit of the throughput.
     pub metric: String,
     /// Percent of the New-Orders that keying and think times allow.
     pub efficiency: f64,
     /// Length of the measurement interval in seconds.
     pub interval_s: f64,
-    /// 90th percentile of response times by transaction type, in milliseconds; those that completed something.
+    /// 90th percentile of response times in milliseconds, by transaction type with completed transactions.
     pub p90_ms: BTreeMap<String, f64>,
-    /// What was not kept; empty if the point passed.
+    /// Violated limits; empty if the point passed.
     pub broken: Vec<String>,
-    /// What else the reader should know.
+    /// Notes.
     pub notes: Vec<String>,
-    /// Whether the database is inconsistent, counts otherwise than its clients, or was not there to be asked.
+    /// Whether the database is inconsistent, has other counts than its clients, or could not be queried.
     pub check_failed: bool,
-    /// Whether more transactions failed for good than were allowed, or a type completed nothing: such a point never
+    /// Whether more transactions failed than allowed, or a type completed nothing: such a point never
     /// passes, and is never the best.
     #[serde(default)]
     pub failures: bool,
     /// Seconds of the measurement interval in which no session had a connection.
     #[serde(default)]
     pub dead_s: f64,
-    /// Of an open loop: what came of its rate.
+    /// For an open loop: the results at its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
-    /// Of a grid's point: what the grid varies beside numbers, such as settings of the server, as `NAME=VALUE`; empty
-    /// where it varies none.
+    /// For a point of a grid: varied settings of the server, as `NAME=VALUE`; empty
+    /// if none are varied.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
-    /// Of a grid's point: what the models of sizing are made from.
+    /// For a point of a grid: the observation that sizing models are fitted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
 }
 
-/// What came of the rate of an open loop.
+/// The results at a rate of an open loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
-    /// Transactions a second that were asked for.
+    /// Requested transactions per second.
     pub rate: f64,
-    /// Transactions a second that were done.
+    /// Completed transactions per second.
     pub done_per_second: f64,
-    /// Transactions that were due and that no session had taken at the end.
+    /// Due transactions that no session had started at the end.
     pub unserved: u64,
-    /// Whether the rate came again, after higher ones.
+    /// Whether the rate is a repetition after higher ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// Transactions that failed for good, by the database's words.
+    /// Transactions that failed, by the database's message.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
     /// Retries by reason.
@@ -98,7 +98,7 @@ pub struct AtRate {
     pub retries: BTreeMap<String, u64>,
     /// Whether the database kept up.
     pub kept_up: bool,
-    /// Response times of New-Order, from the moment at which each was due: the median, in milliseconds.
+    /// Median response time of New-Order in milliseconds, from when each was due.
     pub p50_ms: f64,
     /// Their 90th percentile.
     pub p90_ms: f64,
@@ -106,17 +106,17 @@ pub struct AtRate {
     pub p99_ms: f64,
     /// Their 99.9th percentile.
     pub p999_ms: f64,
-    /// The longest.
+    /// The maximum.
     pub max_ms: f64,
 }
 
 impl AtRate {
-    /// Its place in the order of points: those that come again last, from the highest rate down.
+    /// Its sort key: repetitions come last, from the highest rate down.
     pub fn place(&self) -> (bool, f64) {
         (self.again, if self.again { -self.rate } else { self.rate })
     }
 
-    /// Of a run; none of a closed loop.
+    /// The results of a run; `None` for a closed loop.
     fn of(summary: &Summary) -> Option<AtRate> {
         let open = summary.open_loop.as_ref()?;
         let headline = Tpcc::TRANSACTIONS[Tpcc::HEADLINE];
@@ -138,8 +138,8 @@ impl AtRate {
     }
 }
 
-/// What the models of sizing are made from, as far as a run's summary tells; `buffers` are the bytes that were asked
-/// for.
+/// The observation of a run that sizing models are fitted to; `buffers` is the requested size
+/// in bytes.
 pub fn observed(summary: &Summary, buffers: Option<u64>) -> Observation {
     let pages = summary.counters.as_ref().and_then(|counters| counters.pages.as_ref());
     let hits = |part: fn(&PagesSummary) -> Option<Hits>| pages.and_then(part);
@@ -162,22 +162,22 @@ pub fn observed(summary: &Summary, buffers: Option<u64>) -> Observation {
 }
 
 impl Point {
-    /// From a run's summary, with a user's own constraints.
+    /// The point of a run, with the user's constraints.
     pub fn within(summary: &Summary, constraints: &Constraints) -> Point {
         let mut point = Point::measured(summary);
         point.broken.splice(0..0, constraints.broken(summary));
         point
     }
 
-    /// From a run's summary, with the limits of a paced run.
+    /// The point of a run, with the limits of a paced run.
     pub fn of(summary: &Summary, limits: &Limits) -> Point {
         let mut point = Point::measured(summary);
         point.broken.splice(0..0, point.beyond(limits));
         point
     }
 
-    /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients
-    /// breaks something.
+    /// The point of a run, without limits: only an inconsistent database or different counts
+    /// violate something.
     pub fn measured(summary: &Summary) -> Point {
         let throughput = summary.figure();
         let incidents = Incidents::of(summary);
@@ -207,19 +207,17 @@ impl Point {
         point.broken = judge(summary);
         point.broken.splice(0..0, failures(&incidents));
         if incidents.dead_s > 0.0 {
-            point.notes.push(format!("DATABASE AWAY {:.1} of {:.0} s", incidents.dead_s, incidents.interval_s));
+            point.notes.push(format!("DATABASE UNAVAILABLE {:.1} of {:.0} s", incidents.dead_s, incidents.interval_s));
         }
         if summary.consistency.after.is_empty() {
             point.notes.push("consistency was not checked after the run".to_owned());
         }
         if let Some(open) = summary.open_loop.as_ref().filter(|open| !open.kept_up) {
-            point.broken.push(format!("did not keep up: {} of {} were not taken up", open.unserved, open.offered));
+            point.broken.push(format!("did not keep up: {} of {} were not started", open.unserved, open.offered));
         }
         let late = summary.open_loop.as_ref().is_some_and(|open| open.driver_limited);
         if late || summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
-            point
-                .notes
-                .push("the driver was late: Graymark's own machine was a limit, not the database alone".to_owned());
+            point.notes.push("the driver was late: Graymark's machine was a limit, not only the database".to_owned());
         }
         point
     }
@@ -237,7 +235,7 @@ impl Point {
             match self.p90_ms.get(rule.transaction) {
                 Some(p90) if *p90 < limit => {}
                 Some(p90) => broken.push(format!("90th percentile of {}: {p90:.1} ms (limit < {limit} ms)", rule.name)),
-                None => broken.push(format!("no {} was completed", rule.name)),
+                None => broken.push(format!("no {} completed", rule.name)),
             }
         }
         if self.efficiency < limits.efficiency {
@@ -247,7 +245,7 @@ impl Point {
     }
 }
 
-/// Transactions that failed for good, if more did than was allowed.
+/// Failed transactions, if there are more than allowed.
 fn failures(incidents: &Incidents) -> Vec<String> {
     if !incidents.beyond_allowed {
         return Vec::new();
@@ -259,16 +257,20 @@ fn failures(incidents: &Incidents) -> Vec<String> {
     failed.into_iter().chain(idle).chain(nothing).collect()
 }
 
-/// What is wrong with the database.
+/// Problems of the database.
 fn judge(summary: &Summary) -> Vec<String> {
     let mut broken = Vec::new();
     match summary.database.agrees {
         Some(true) => {}
         Some(false) => broken.push("client and database disagree".to_owned()),
-        None => broken.push("the database was not asked for its counts".to_owned()),
+        None => broken.push("the counts of the database were not queried".to_owned()),
     }
-    if !summary.consistency.failed.is_empty() {
-        broken.push(format!("inconsistent: {}", summary.consistency.failed.join(", ")));
+    if summary.consistency.lost_commits() {
+        broken.push("acknowledged commits are lost".to_owned());
+    }
+    let failed: Vec<&str> = summary.consistency.conditions().collect();
+    if !failed.is_empty() {
+        broken.push(format!("inconsistent: {}", failed.join(", ")));
     }
     broken
 }
@@ -300,7 +302,7 @@ mod tests {
         });
         told("no Delivery", |summary| summary.transactions.get_mut("delivery").unwrap().completed = 0);
         told("disagree", |summary| summary.database.agrees = Some(false));
-        told("not asked", |summary| summary.database.agrees = None);
+        told("not queried", |summary| summary.database.agrees = None);
         told("2 of 10 transactions FAILED", |summary| {
             let outcomes = Outcomes { completed: 8, failed: 2, ..Outcomes::default() };
             summary.outcomes = [("payment".to_owned(), outcomes)].into();

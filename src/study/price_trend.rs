@@ -1,6 +1,6 @@
-//! What a unit of throughput cost through the years, after Figure 3 of Gray and Levine, "Thousands of DebitCredit
-//! Transactions-Per-Second: Easy and Inexpensive" (MSR-TR-2005-39): points from a file, and where a result stands among
-//! them.
+//! The price of a unit of throughput over the years, after Figure 3 of Gray and Levine, "Thousands of DebitCredit
+//! Transactions-Per-Second: Easy and Inexpensive" (MSR-TR-2005-39): points from a file, compared with a
+//! result.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 pub struct TrendPoint {
     /// The year.
     pub year: f64,
-    /// What was measured.
+    /// The measured system.
     pub system: String,
     /// Currency and metric, as `USD/tps`.
     pub metric: String,
     /// The price of a unit of the metric.
     pub price_per_metric: f64,
-    /// Where it was published.
+    /// The publication.
     pub source: String,
 }
 
-/// A result among the prices of the past.
+/// A result compared with earlier prices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PriceTrend {
     /// Currency and metric of all of its prices.
@@ -38,11 +38,11 @@ pub struct PriceTrend {
     /// The price that this line has in the result's year.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<f64>,
-    /// Points of the file that are of another metric.
+    /// Number of points with another metric.
     pub of_other_metrics: usize,
 }
 
-/// Reads points: CSV with a line of names; lines that begin with `#` are comments.
+/// Parses points: CSV with a header line; lines that begin with `#` are comments.
 ///
 /// # Errors
 /// What is wrong with it, with its line.
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_the_file_are_told() {
+    fn errors_in_the_file_are_reported() {
         let of_line = |line: &str| read(&format!("{HEAD}{line}\n")).unwrap_err();
         assert!(of_line("1990,a,USD/tps,0,x").contains("above 0"));
         assert!(of_line("1990,a,USD/tps,inf,x").contains("above 0"));

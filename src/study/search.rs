@@ -1,17 +1,17 @@
-//! Which scale next: the largest that passes, by doubling and then bisection.
+//! Searches for the largest scale that passes, by doubling and then bisection.
 
 use std::collections::BTreeMap;
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Try this one.
+    /// Try this scale.
     Try(u32),
-    /// The largest that passes; none if not even the first does.
+    /// The largest scale that passes; `None` if not even the first does.
     Found(Option<u32>),
 }
 
-/// How far the search has come.
+/// The state of the search.
 enum Stage {
     /// Each one so far has passed, and this is next.
     Doubling {
@@ -26,7 +26,7 @@ enum Stage {
     Found(Option<u32>),
 }
 
-/// What to try next between `from` and `to`, given what has passed and what has not.
+/// The next step between `from` and `to`, given the results so far.
 ///
 /// The same results always lead to the same next step, so a search goes on where it was. It ends whatever the results
 /// are; where a larger scale passes although a smaller one fails, it ends at a scale that passes and whose successor
@@ -39,7 +39,7 @@ pub(crate) fn next(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> Next {
     }
 }
 
-/// The most tries that are left.
+/// The maximum number of remaining tries.
 pub(crate) fn most_left(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> u32 {
     match stage(from, to, passed) {
         Stage::Doubling { mut below, mut next } => {
@@ -59,7 +59,7 @@ pub(crate) fn most_left(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> u32
     }
 }
 
-/// The scales that are tried one after the other as long as each passes.
+/// The scales that are tried in turn while each passes.
 pub(crate) fn doubling(from: u32, to: u32) -> Vec<u32> {
     let mut scales = vec![from];
     while let Some(last) = scales.last().copied().filter(|last| *last < to) {
@@ -72,7 +72,7 @@ fn double(scale: u32, to: u32) -> u32 {
     scale.saturating_mul(2).min(to)
 }
 
-/// How often what lies between can be halved until the two are neighbours.
+/// How often the interval can be halved until the two are neighbours.
 fn halvings(low: u32, high: u32) -> u32 {
     u32::BITS - high.saturating_sub(low).saturating_sub(1).leading_zeros()
 }

@@ -1,11 +1,11 @@
-//! ODBC's connection strings: `Keyword=value;` pairs.
+//! Parses ODBC connection strings: `Keyword=value;` pairs.
 
 use super::error::{ConnectionStringFault, Error};
 use super::{holds_secret, is_secret};
 
-/// Keywords that drivers share. Behind a password without braces only these are shown: what else is there may be a part
-/// of it.
-const USUAL: [&str; 12] = [
+/// Keywords that drivers have in common. After a password without braces only these are shown: anything else may be a
+/// part of it.
+const COMMON_KEYWORDS: [&str; 12] = [
     "driver",
     "dsn",
     "filedsn",
@@ -23,25 +23,25 @@ const USUAL: [&str; 12] = [
 /// A keyword and its value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pair {
-    /// As it is written.
+    /// As written.
     pub keyword: String,
-    /// Without its braces.
+    /// Without braces.
     pub value: String,
-    /// Whether it was in braces, so that its end is known.
+    /// Whether it was in braces, so that its end is certain.
     pub braced: bool,
 }
 
 impl Pair {
-    /// Whether the value is not to be shown.
+    /// Whether the value must not be shown.
     pub fn is_secret(&self) -> bool {
         is_secret(&self.keyword) || holds_secret(&self.value)
     }
 }
 
-/// Takes a connection string apart. A value in braces may hold semicolons, and braces that are doubled.
+/// Splits a connection string. A value in braces may contain semicolons, and doubled braces.
 ///
 /// # Errors
-/// What is wrong with it, without any part of it.
+/// What is wrong with it; the message contains no part of it.
 pub fn pairs(text: &str) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
     let mut rest = text;
@@ -73,7 +73,7 @@ pub fn pairs(text: &str) -> Result<Vec<Pair>, Error> {
     }
 }
 
-/// The value up to its closing brace, and what follows.
+/// Splits off the value up to its closing brace.
 fn braced(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut rest = text;
@@ -90,17 +90,17 @@ fn braced(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// The connection string without its secrets; none if it is none.
+/// The connection string without its secrets; `None` if it is invalid.
 pub(super) fn open(text: &str) -> Option<String> {
     let pairs = pairs(text).ok()?;
     let unsure = pairs.iter().position(|pair| pair.is_secret() && !pair.braced).unwrap_or(pairs.len());
-    let usual = |keyword: &str| USUAL.iter().any(|usual| keyword.eq_ignore_ascii_case(usual));
+    let usual = |keyword: &str| COMMON_KEYWORDS.iter().any(|usual| keyword.eq_ignore_ascii_case(usual));
     let shown =
         pairs.iter().enumerate().filter(|(at, pair)| !pair.is_secret() && (*at < unsure || usual(&pair.keyword)));
     Some(join(shown.map(|(_, pair)| (pair.keyword.as_str(), pair.value.as_str()))))
 }
 
-/// Puts a connection string together.
+/// Joins a connection string.
 pub fn join<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut text = String::new();
     for (keyword, value) in pairs {

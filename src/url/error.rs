@@ -1,14 +1,16 @@
-//! Why a URL is refused. No text shows what could be a part of a password.
+//! Why a URL is refused. No message shows anything that could be part of a password.
 
 /// Why the URL of a database, or a connection string, cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It has none of the known forms.
-    #[error("the database URL {shown} cannot be read")]
+    /// It has no known form.
+    #[error("the database URL {shown} cannot be read{meant}")]
     Form {
-        /// As much of it as may be shown.
+        /// The part of it that may be shown.
         shown: String,
+        /// What may have been meant, in parentheses after a space; empty if nothing is near.
+        meant: String,
     },
     /// It is not the URL of a server.
     #[error("the database URL is not {scheme}://USER@HOST:PORT/DATABASE: {fault}")]
@@ -18,19 +20,19 @@ pub enum Error {
         /// What is wrong.
         fault: ServerFault,
     },
-    /// Its percent signs do not stand for UTF-8.
-    #[error("the database URL is not UTF-8 behind its percent signs")]
+    /// Its percent-encoding is not UTF-8.
+    #[error("the percent-encoded characters of the database URL are not UTF-8")]
     NotUtf8,
-    /// It has a parameter that its form does not know.
+    /// It has an unknown parameter.
     #[error("the database URL has an unknown parameter{shown}; known are {known}")]
     UnknownParameter {
-        /// Its name in quotes after a space; empty where it may be a part of a password.
+        /// The parameter's name in quotes after a space; empty if it may be part of a password.
         shown: String,
-        /// The parameters that there are.
+        /// All known parameters.
         known: &'static str,
     },
     /// It names several hosts.
-    #[error("`{host}` names several hosts: give the one that is to be measured")]
+    #[error("`{host}` names several hosts: give only the one to be measured")]
     SeveralHosts {
         /// The hosts.
         host: String,
@@ -47,16 +49,16 @@ pub enum ServerFault {
     /// It has another scheme.
     #[error("it does not begin with {0}://")]
     Scheme(&'static str),
-    /// Behind the host an `@` would be a part of a password that holds a slash or a question mark.
-    #[error("there is an `@` behind the host; in a password write / as %2F and ? as %3F, elsewhere @ as %40")]
+    /// An `@` after the host would be part of a password that contains a slash or a question mark.
+    #[error("there is an `@` after the host; in a password write / as %2F and ? as %3F, elsewhere @ as %40")]
     AtBehindHost,
-    /// An address in brackets has no end.
+    /// The closing bracket of an address is missing.
     #[error("a `]` is missing")]
     NoBracket,
-    /// Something follows the brackets that is no port.
-    #[error("there is something between `]` and the port")]
+    /// There is text between bracket and port.
+    #[error("there is text between `]` and the port")]
     BehindBracket,
-    /// The port is none.
+    /// The port is invalid.
     #[error("the port is not a number from 1 to 65535")]
     Port,
     /// A parameter has no value.
@@ -68,17 +70,17 @@ pub enum ServerFault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionStringFault {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("the connection string is empty")]
     Empty,
     /// A part has no keyword.
     #[error("the connection string has a part without Keyword=")]
     NoKeyword,
-    /// A value in braces has no end.
+    /// A value in braces is not closed.
     #[error("a value of the connection string has no closing brace")]
     NoBrace,
-    /// Something follows a value in braces.
-    #[error("a closing brace of the connection string has no semicolon behind it; double a }} within a value")]
+    /// There is text after a value in braces.
+    #[error("a closing brace of the connection string is not followed by a semicolon; double a }} within a value")]
     BehindBrace,
 }
 

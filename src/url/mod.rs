@@ -1,5 +1,5 @@
-//! URLs of databases, which may hold a password. On the ground floor: plans, engines, sweeps and the command line all
-//! use this one type.
+//! Database URLs, which may contain a password. Plans, engines, sweeps and the command line all use this one type, so
+//! it is in the lowest layer.
 
 mod connection_string;
 mod error;
@@ -12,9 +12,11 @@ use std::str::FromStr;
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::near::near;
+
 pub use connection_string::{Pair, join, pairs};
 pub use error::{ConnectionStringFault, Error, ServerFault};
-pub use server::{Form, MYSQL, POSTGRES, Parts, VIRTUOSO, encoded, encoded_host, encoded_path};
+pub use server::{Form, MYSQL, POSTGRES, Parts, VIRTUOSO, YDB, encoded, encoded_host, encoded_path};
 
 /// Parameters of a SQLite URL.
 const SQLITE: [&str; 4] = ["synchronous", "journal", "cache", "busy_timeout"];
@@ -31,7 +33,7 @@ impl Password {
         Password(password.into())
     }
 
-    /// The password itself, for whoever connects.
+    /// The password in clear text, for a connection.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -43,15 +45,15 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The URL of a database. It may hold a password, so `Debug`, `Display` and `Serialize` give it without: a URL that
-/// cannot be read as one of the known forms is shown by its scheme only, for nobody knows where in it the password is.
-/// Only [`DatabaseUrl::reveal`] gives the whole.
+/// The URL of a database. It may contain a password, so `Debug`, `Display` and `Serialize` leave it out. A URL that has
+/// no known form is shown by its scheme only, because the position of its password is unknown. Only
+/// [`DatabaseUrl::reveal`] returns the whole URL.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct DatabaseUrl(String);
 
 impl DatabaseUrl {
-    /// All of it, with its password, for whoever connects.
+    /// The whole URL with its password, for a connection.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -72,21 +74,27 @@ impl DatabaseUrl {
     /// Whether it has one of the known forms.
     ///
     /// # Errors
-    /// If not, with what is wrong as far as that can be told without showing a password.
+    /// If not, with the reason; the message shows no password.
     pub fn check(&self) -> Result<(), Error> {
         if self.open().is_some() {
             return Ok(());
         }
-        let form = [&POSTGRES, &MYSQL, &VIRTUOSO].into_iter().find(|form| form.schemes.contains(&self.scheme()));
+        let form = [&POSTGRES, &MYSQL, &VIRTUOSO, &YDB].into_iter().find(|form| form.schemes.contains(&self.scheme()));
         form.and_then(|form| Parts::of(&self.0, form).err())
-            .map_or_else(|| Err(Error::Form { shown: self.to_string() }), Err)
+            .map_or_else(|| Err(Error::Form { shown: self.to_string(), meant: self.meant() }), Err)
     }
 
-    /// The URL without its password; none if it has none of the known forms.
+    /// A scheme that is near an unknown one, for an error message.
+    fn meant(&self) -> String {
+        let near = near(self.scheme(), known_schemes()).filter(|near| *near != self.scheme());
+        near.map(|near| format!(" (did you mean {near}:?)")).unwrap_or_default()
+    }
+
+    /// The URL without its password; `None` if it has no known form.
     fn open(&self) -> Option<String> {
         let scheme = self.scheme();
         let rest = self.0.get(scheme.len() + 1..)?;
-        let form = [&POSTGRES, &MYSQL, &VIRTUOSO].into_iter().find(|form| form.schemes.contains(&scheme));
+        let form = [&POSTGRES, &MYSQL, &VIRTUOSO, &YDB].into_iter().find(|form| form.schemes.contains(&scheme));
         match (scheme, form) {
             (_, Some(form)) if rest.starts_with("//") => server::open(&self.0, form),
             (_, Some(_)) => local(rest).then(|| self.0.clone()),
@@ -140,7 +148,7 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// Whether this is the rest of a private server's URL, none of whose settings is secret.
+/// Whether this is the rest of the URL of a private server, which has no secret settings.
 fn local(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix("local") else { return false };
     let Some(query) = rest.strip_prefix('?') else { return rest.is_empty() };
@@ -151,7 +159,7 @@ fn local(rest: &str) -> bool {
     })
 }
 
-/// Whether this is the rest of a SQLite URL. SQLite has no users: what looks like one is a URL for another engine.
+/// Whether this is the rest of a SQLite URL. SQLite has no users: a URL with one is for another engine.
 fn sqlite(rest: &str) -> bool {
     let (file, query) = rest.split_once('?').unwrap_or((rest, ""));
     let foreign = file.strip_prefix("//").is_some_and(|rest| !rest.starts_with('/') && rest.contains('@'));
@@ -167,7 +175,13 @@ fn known_parameters(query: &str, known: &[&str]) -> bool {
     query.split('&').filter(|pair| !pair.is_empty()).all(known)
 }
 
-/// Whether the value of a name is not to be shown, judged by the name.
+/// The schemes of all forms.
+fn known_schemes() -> impl Iterator<Item = &'static str> {
+    let servers = [&POSTGRES, &MYSQL, &VIRTUOSO, &YDB].into_iter().flat_map(|form| form.schemes);
+    servers.chain(&["sqlite", "simulated", "odbc"]).copied()
+}
+
+/// Whether the value of this name must not be shown.
 pub fn is_secret(name: &str) -> bool {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let file = ["sslkey", "tlskey"].contains(&name.as_str());
@@ -175,15 +189,13 @@ pub fn is_secret(name: &str) -> bool {
     words.iter().any(|word| name.contains(word)) || (name.ends_with("key") && !file)
 }
 
-/// Whether a text, such as an argument, may be a URL or a connection string with a password, well formed or not.
+/// Whether a text, such as an argument, may be a URL or a connection string with a password, valid or not.
 pub fn may_hold_secret(text: &str) -> bool {
     let scheme = DatabaseUrl::from(text).scheme().to_owned();
-    let servers = [&POSTGRES, &MYSQL, &VIRTUOSO].into_iter().flat_map(|form| form.schemes);
-    let mut known = servers.chain(&["sqlite", "simulated", "odbc"]);
-    known.any(|known| *known == scheme) || text.contains("://") || holds_secret(text)
+    known_schemes().any(|known| known == scheme) || text.contains("://") || holds_secret(text)
 }
 
-/// Whether a value that itself names values, or is a URL, holds a password.
+/// Whether a value contains a password, as a URL or as a list of values.
 fn holds_secret(value: &str) -> bool {
     let lower = value.replace(' ', "").to_ascii_lowercase();
     ["password=", "passwd=", "pwd=", "pass="].iter().any(|word| lower.contains(word))

@@ -1,19 +1,19 @@
-//! URLs `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE` of servers that are there.
+//! Parses the URLs of existing servers: `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE`.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::error::{Error, ServerFault};
 
-/// What a part of a URL may hold as it is.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+/// Characters that need no percent-encoding.
+const UNENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
-/// The URLs that an engine reads.
+/// The form of an engine's URLs.
 pub struct Form {
-    /// Schemes; the first is the one that errors name.
+    /// Schemes; errors name the first one.
     pub schemes: &'static [&'static str],
-    /// The parameter that the path stands for.
+    /// The parameter that the path sets.
     pub database: &'static str,
-    /// All parameters, with commas.
+    /// All parameters, comma-separated.
     pub parameters: &'static str,
 }
 
@@ -33,27 +33,34 @@ pub const MYSQL: Form = Form {
         target_session_attrs, load_balance_hosts",
 };
 
-/// URLs of Virtuoso, which have neither database nor parameters.
+/// URLs of Virtuoso, which have neither a database nor parameters.
 pub const VIRTUOSO: Form = Form { schemes: &["virtuoso"], database: "database", parameters: "" };
 
-/// A URL's parts as they are written.
-struct Raw<'a> {
+/// URLs of YDB: `grpcs` stands for TLS.
+pub const YDB: Form = Form {
+    schemes: &["ydb", "grpc", "grpcs"],
+    database: "database",
+    parameters: "user, password, host, port, database, sslrootcert, connect_timeout, partitions, discovery",
+};
+
+/// The parts of a URL, not decoded.
+struct RawParts<'a> {
     scheme: &'a str,
     user: &'a str,
     password: &'a str,
     /// Hosts and ports.
     address: &'a str,
-    /// Hosts, with commas.
+    /// Hosts, comma-separated.
     host: String,
-    /// Their ports, with commas; empty if none has one.
+    /// Their ports, comma-separated; empty if none has one.
     port: String,
-    /// With the slash before it; empty if there is none.
+    /// With its leading slash; empty if there is none.
     path: &'a str,
     pairs: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Raw<'a> {
-    fn of(url: &'a str, form: &Form) -> Result<Raw<'a>, Error> {
+impl<'a> RawParts<'a> {
+    fn of(url: &'a str, form: &Form) -> Result<RawParts<'a>, Error> {
         let name = form.schemes.first().copied().unwrap_or_default();
         let wrong = |fault| Error::Server { scheme: name, fault };
         let found =
@@ -61,8 +68,9 @@ impl<'a> Raw<'a> {
         let (scheme, rest) = found.ok_or_else(|| wrong(ServerFault::Scheme(name)))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        // Behind the host it would be a part of a password that holds a slash or a question mark: what it stands for is
-        // then unknown.
+        // After the host, an `@` would be part of a password that contains a slash or a question mark, and its meaning
+        // would be
+        // unknown.
         if path.contains('@') || query.contains('@') {
             return Err(wrong(ServerFault::AtBehindHost));
         }
@@ -76,7 +84,7 @@ impl<'a> Raw<'a> {
         let port = if port.chars().all(|letter| letter == ',') { String::new() } else { port };
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').ok_or_else(|| wrong(ServerFault::Parameter)));
-        Ok(Raw { scheme, user, password, address, host, port, path, pairs: pairs.collect::<Result<_, _>>()? })
+        Ok(RawParts { scheme, user, password, address, host, port, path, pairs: pairs.collect::<Result<_, _>>()? })
     }
 }
 
@@ -99,17 +107,17 @@ fn place(address: &str) -> Result<(&str, &str), ServerFault> {
     Ok((host, port))
 }
 
-/// What a URL says, decoded, as parameters in their order. The `url` crate does not serve here: it refuses `user@`
+/// The decoded parts of a URL, as parameters in their order. The `url` crate is not used because it refuses `user@`
 /// without a host.
 pub struct Parts(Vec<(String, String)>);
 
 impl Parts {
-    /// Takes a URL apart.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// What is wrong with it; nothing that could be a part of a password is shown.
+    /// What is wrong with it; the message shows nothing that could be part of a password.
     pub fn of(url: &str, form: &Form) -> Result<Parts, Error> {
-        let raw = Raw::of(url, form)?;
+        let raw = RawParts::of(url, form)?;
         let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
             Ok(text) => Ok(text.into_owned()),
             Err(_) => Err(Error::NotUtf8),
@@ -128,7 +136,7 @@ impl Parts {
         for (name, value) in raw.pairs {
             let name = decode(name)?;
             if name.is_empty() || !form.parameters.split(", ").any(|known| known == name) {
-                // After a password it may be a part of it, behind an `&`.
+                // After a password, an unknown parameter may be a part of it that follows an `&`.
                 let unsure = parts.iter().any(|(name, value)| name == "password" && !value.is_empty());
                 let shown = if unsure { String::new() } else { format!(" `{name}`") };
                 let known = if form.parameters.is_empty() { "none" } else { form.parameters };
@@ -139,17 +147,17 @@ impl Parts {
         Ok(Parts(parts))
     }
 
-    /// The last value of a name that is not empty.
+    /// The last non-empty value of a parameter.
     pub fn last(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(other, value)| other == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
-    /// The same, else what an environment variable holds.
+    /// The last non-empty value of a parameter, else of an environment variable.
     pub fn given(&self, name: &str, variable: &str, environment: &dyn Fn(&str) -> Option<String>) -> Option<String> {
         self.last(name).map(str::to_owned).or_else(|| environment(variable)).filter(|value| !value.is_empty())
     }
 
-    /// The host of a name, which must be one.
+    /// Checks that a host parameter names one host.
     ///
     /// # Errors
     /// If it names several.
@@ -161,10 +169,10 @@ impl Parts {
     }
 }
 
-/// The URL as it is written, but for its password; none if it is not of the form.
+/// The URL without its password; `None` if it does not have this form.
 pub(super) fn open(url: &str, form: &Form) -> Option<String> {
     Parts::of(url, form).ok()?;
-    let raw = Raw::of(url, form).ok()?;
+    let raw = RawParts::of(url, form).ok()?;
     let mut open = format!("{}://", raw.scheme);
     if !raw.user.is_empty() {
         open.push_str(raw.user);
@@ -184,17 +192,17 @@ pub(super) fn open(url: &str, form: &Form) -> Option<String> {
     Some(open)
 }
 
-/// A path as it stands in a URL.
+/// Percent-encodes a path.
 pub fn encoded_path(text: &str) -> String {
-    utf8_percent_encode(text, PLAIN).to_string()
+    utf8_percent_encode(text, UNENCODED).to_string()
 }
 
-/// A name as it stands in a URL.
+/// Percent-encodes a name.
 pub fn encoded(text: &str) -> String {
     encoded_path(text).replace('/', "%2F")
 }
 
-/// A host as it stands in a URL; one with colons in it, which is an address of IPv6, stands in brackets.
+/// Percent-encodes a host; an IPv6 address is put in brackets.
 pub fn encoded_host(host: &str) -> String {
     if host.contains(':') { format!("[{}]", encoded(host).replace("%3A", ":")) } else { encoded(host) }
 }
@@ -206,7 +214,7 @@ mod tests {
     const FORM: Form = Form { schemes: &["db", "database"], database: "name", parameters: "user, host, port, name" };
 
     #[test]
-    fn the_last_value_that_is_not_empty_counts() {
+    fn the_last_non_empty_value_counts() {
         let parts = Parts::of("database://ann@db.example:6000/bench?host=&port=7000", &FORM).unwrap();
         assert_eq!(
             (parts.last("host"), parts.last("port"), parts.last("name")),

@@ -7,7 +7,7 @@ fn shown(url: &str) -> String {
     let text = url.to_string();
     assert_eq!(format!("{url:?}"), format!("{text:?}"));
     assert_eq!(serde_json::to_value(&url).unwrap(), serde_json::json!(text));
-    // What is shown can be shown again.
+    // A redacted URL does not change when it is redacted again.
     assert_eq!(url.redacted().to_string(), text);
     text
 }
@@ -35,7 +35,7 @@ fn a_url_without_secrets_is_shown_as_it_is() {
 }
 
 #[test]
-fn a_password_is_left_out_and_the_rest_stays() {
+fn only_the_password_is_removed() {
     for (url, expected) in [
         ("postgres://me:s@cret@host/db?password=secret&sslmode=require", "postgres://me@host/db?sslmode=require"),
         ("postgres://me@host/db?p%61ssword=secret", "postgres://me@host/db"),
@@ -78,7 +78,7 @@ fn a_url_that_cannot_be_read_is_shown_by_its_scheme_only() {
     }
 }
 
-/// Every form of URL with a place for a password, and what may stand around it.
+/// All forms of URLs that may contain a password, with possible surroundings.
 const FORMS: [&str; 26] = [
     "postgres://u:{}@127.0.0.1:1/x",
     "postgresql://:{}@127.0.0.1:1",
@@ -109,13 +109,13 @@ const FORMS: [&str; 26] = [
 ];
 
 proptest! {
-    /// Both ends of the password are letters that stand nowhere else; between them is whatever breaks a URL.
+    /// Both ends of the password are characters that occur nowhere else; between them are characters that break URLs.
     #[test]
     fn no_form_of_url_shows_a_password(
         form in 0..FORMS.len(),
         parts in proptest::collection::vec("[a-z0-9:/?#@&=;{}\\[\\]% .+,'\"\\\\\n]{0,4}", 0..4),
     ) {
-        // What is a further parameter of the form is that, whoever meant it as a part of a password.
+        // A further parameter of the form is one, even if it was meant as part of a password.
         let password = format!("Q9{}Q9", parts.join("Q9"));
         prop_assume!(!holds_parameter(&password));
         let other_form = match FORMS[form] {
@@ -128,8 +128,8 @@ proptest! {
         let url = FORMS[form].replacen("{}", &password, 1);
         let text = shown(&url);
         prop_assert!(!text.contains("Q9"), "{} is shown as {}", url, text);
-        // Neither do the readers of the forms tell a part of it.
-        for form in [&POSTGRES, &MYSQL, &VIRTUOSO] {
+        // The parsers' errors do not contain a part of it either.
+        for form in [&POSTGRES, &MYSQL, &VIRTUOSO, &YDB] {
             if let Err(why) = Parts::of(&url, form) {
                 prop_assert!(!format!("{why:?} {why}").contains("Q9"), "{}: {}", url, why);
             }
@@ -143,7 +143,9 @@ proptest! {
 fn holds_parameter(password: &str) -> bool {
     password.split(['&', ';', '?']).skip(1).any(|part| {
         let name = part.split('=').next().unwrap_or_default().trim();
-        [POSTGRES.parameters, MYSQL.parameters].iter().any(|known| known.split(", ").any(|known| known == name))
+        [POSTGRES.parameters, MYSQL.parameters, YDB.parameters]
+            .iter()
+            .any(|known| known.split(", ").any(|known| known == name))
             || ["dsn", "uid"].contains(&name)
     })
 }

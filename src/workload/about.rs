@@ -1,22 +1,22 @@
-//! What is told of a workload.
+//! The description of a workload for users.
 
-/// What is told of a workload.
+/// The description of a workload for users.
 #[derive(Debug)]
 pub struct About {
     /// Its name in records: [`super::Workload::NAME`].
     pub name: &'static str,
-    /// Its name among people.
+    /// Its name in text.
     pub title: &'static str,
-    /// What `--help` says of it.
+    /// Its line in `--help`.
     pub help: &'static str,
-    /// The database of a plan that names none: a file for each workload, as SQLite has one table of a name.
+    /// The default database: one file for each workload, because SQLite has a single namespace of tables.
     pub default_db: &'static str,
-    /// What the scale counts, one and many.
+    /// The unit of the scale, singular and plural.
     pub unit: (&'static str, &'static str),
-    /// The most that the keying and think times allow, which the efficiency is a share of.
+    /// The maximum rate that keying and think times allow, of which the efficiency is a percentage.
     pub most: fn() -> String,
-    /// Its transactions that only read.
+    /// Its read-only transactions.
     pub read_only: &'static [&'static str],
-    /// Whether its inputs are accounts that money is moved on, not orders of a menu of transactions.
+    /// Whether its inputs are money transfers on accounts, not a menu of order transactions.
     pub accounts: bool,
 }

@@ -1,48 +1,48 @@
-//! What a transaction read and wrote of keys whose versions its user can tell: order numbers and balances.
+//! Reads and writes of keys whose versions the user can identify: order numbers and balances.
 
 use arrayvec::ArrayVec;
 
-/// The most accesses of a transaction.
+/// The maximum number of accesses of a transaction.
 pub const MOST_ACCESSES: usize = 12;
 
-/// What a transaction did with keys, in its order.
+/// The accesses of a transaction, in order.
 pub type Accesses = ArrayVec<Access, MOST_ACCESSES>;
 
-/// How the versions of a key follow each other.
+/// The order of a key's versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Versions {
-    /// In the order of their numbers, each of which is written once.
+    /// By their numbers, each of which is written once.
     Counter,
-    /// As they were read and then written. A value can come back.
+    /// By reading one and then writing the next. A value can recur.
     Value {
-        /// Whether all that transactions write to the key can be told.
+        /// Whether all writes of the key are visible to users.
         whole: bool,
     },
 }
 
-/// What a transaction did with a key: it read a version, wrote one, or wrote what followed from what it read.
+/// An access to a key: a read of a version, a write, or a write that depends on a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The key: a number of the workload's.
+    /// The key: a number chosen by the workload.
     pub key: u64,
-    /// The version that it read.
+    /// The version that was read.
     pub read: Option<i64>,
-    /// The version that it wrote.
+    /// The version that was written.
     pub wrote: Option<i64>,
 }
 
 impl Access {
-    /// It read a version, and wrote one.
+    /// A read of a version and a write of the next.
     pub fn update(key: u64, read: i64, wrote: i64) -> Access {
         Access { key, read: Some(read), wrote: Some(wrote) }
     }
 
-    /// It read a version.
+    /// A read.
     pub fn read(key: u64, version: i64) -> Access {
         Access { key, read: Some(version), wrote: None }
     }
 
-    /// It wrote a version.
+    /// A write.
     pub fn write(key: u64, version: i64) -> Access {
         Access { key, read: None, wrote: Some(version) }
     }

@@ -1,10 +1,9 @@
-//! The workloads that this program knows.
+//! The list of workloads.
 
 use super::Workload;
 use super::about::About;
 
-/// Hands the list of workloads to another macro. This is the only one: a workload is a line here. The first is the
-/// usual one.
+/// Passes the list of workloads to another macro. A workload is one line here, and the first is the default.
 macro_rules! workloads {
     ($then:ident) => {
         $then! {
@@ -17,7 +16,7 @@ macro_rules! workloads {
 }
 pub(crate) use workloads;
 
-/// What is told of each.
+/// The descriptions of all workloads.
 macro_rules! list {
     ($($(#[$of:meta])* $name:ident = $workload:ty,)*) => {
         /// All workloads.
@@ -31,12 +30,12 @@ pub fn all() -> &'static [&'static About] {
     ALL
 }
 
-/// The workload of a name; none if this program does not know it.
+/// The description of a workload; `None` if the name is unknown.
 pub fn find(name: &str) -> Option<&'static About> {
     ALL.iter().copied().find(|about| about.name == name)
 }
 
-/// The same; of a workload that a later version knows, what is told of the first.
+/// The same; for a workload of a later version, the description of the first.
 pub fn of(name: &str) -> &'static About {
     find(name).unwrap_or(ALL[0])
 }

@@ -1,9 +1,9 @@
-//! What stays of the initial population while transactions work on it: as data of a workload, so that any row of any
-//! database can be held against the seed.
+//! Invariants between the initial population and the rows of a used database, as data of a workload, so that any row of
+//! any database can be compared with the seed.
 
 use super::value::{Money, Rate, Timestamp, Value};
 
-/// Some columns of a row: of the initial population, or of a database.
+/// Some columns of a row, of the initial population or of a database.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     cells: Vec<Cell>,
@@ -17,18 +17,18 @@ enum Cell {
     Money(Money),
     Rate(Rate),
     Time(Timestamp),
-    /// Where it lies in the row's text.
+    /// Its range in the row's text.
     Text(usize, usize),
 }
 
 impl Row {
-    /// Leaves no columns in it.
+    /// Removes all columns.
     pub fn clear(&mut self) {
         self.cells.clear();
         self.text.clear();
     }
 
-    /// Adds a column. Blanks at the end of a text are its padding.
+    /// Appends a column. Trailing blanks of a text are padding.
     pub fn push(&mut self, value: Value<'_>) {
         self.cells.push(match value {
             Value::Null => Cell::Null,
@@ -44,7 +44,7 @@ impl Row {
         });
     }
 
-    /// The column at a place; null beyond the last.
+    /// The column at an index; null beyond the last.
     pub fn value(&self, at: usize) -> Value<'_> {
         match self.cells.get(at).copied().unwrap_or(Cell::Null) {
             Cell::Null => Value::Null,
@@ -56,7 +56,7 @@ impl Row {
         }
     }
 
-    /// The number at a place, money in cents; none if none is there.
+    /// The number at an index, money in cents; `None` if it is no number.
     pub fn number(&self, at: usize) -> Option<i64> {
         match self.cells.get(at)? {
             Cell::Int(number) => Some((*number).into()),
@@ -67,31 +67,31 @@ impl Row {
         }
     }
 
-    /// The text at a place; empty if none is there.
+    /// The text at an index; empty if it is no text.
     pub fn text(&self, at: usize) -> &str {
         if let Value::Text(text) = self.value(at) { text } else { "" }
     }
 }
 
-/// Something that the rows of a table keep showing of the initial population, whatever transactions do.
+/// An invariant between the rows of a table and the initial population that no transaction breaks.
 #[derive(Clone, Copy, Debug)]
-pub struct Lasting {
-    /// The name of the finding.
+pub struct SeedInvariant {
+    /// The id of the finding.
     pub id: &'static str,
-    /// What must hold.
+    /// The invariant in words.
     pub title: &'static str,
     /// Index into the workload's tables.
     pub table: usize,
-    /// The columns that tell which row of the population it is, all of them integers; the population writes its rows in
+    /// The columns that identify the row of the population, all of them integers; the population writes its rows in
     /// their order.
     pub key: &'static [&'static str],
-    /// The columns that are looked at, besides the key.
+    /// The columns that are compared, besides the key.
     pub columns: Columns,
-    /// What must hold between the row of the population and that of the database.
+    /// The relation between the row of the population and that of the database.
     pub rule: Rule,
-    /// Whether transactions add rows to the table. If not, a row that the population does not have is a fault.
+    /// Whether transactions add rows to the table. If not, a row that is not in the population is a fault.
     pub grows: bool,
-    /// Whether every check looks at it, not only a deep one.
+    /// Whether every check evaluates it, not only a deep one.
     pub always: bool,
 }
 
@@ -104,36 +104,36 @@ pub enum Columns {
     Only(&'static [&'static str]),
 }
 
-/// What must hold between a row of the population and the same row in a database. Rows have the key and the columns of
-/// [`Lasting`], in the table's order.
+/// The relation between a row of the population and the same row in a database. Rows have the key and the columns of
+/// the invariant, in the table's order.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
-    /// Each column is as it was loaded; one that was null may have got a value.
+    /// Each column is as it was loaded; a null may have become a value.
     AsLoaded,
-    /// What follows from the row loaded and the row found.
+    /// A condition on the loaded and the found row.
     Follows(fn(&Row, &Row) -> bool),
-    /// What follows from these and rows of another table.
-    Told {
-        /// These rows.
-        by: Companions,
-        /// The rule, given the numbers of their columns.
+    /// A condition on these and on rows of another table.
+    Related {
+        /// The other rows.
+        by: RelatedRows,
+        /// The condition; it gets the numbers in their columns.
         holds: fn(&Row, &Row, &[Numbers]) -> bool,
     },
 }
 
-/// The numbers of a companion's columns; money in cents.
+/// The numbers in the columns of a related row; money in cents.
 pub type Numbers = Box<[i64]>;
 
-/// Rows of another table that tell what a row must show.
+/// Rows of another table that determine what a row must contain.
 #[derive(Clone, Copy, Debug)]
-pub struct Companions {
+pub struct RelatedRows {
     /// Index into the workload's tables.
     pub table: usize,
-    /// Their columns that hold the key of the row, in the order of [`Lasting::key`].
+    /// Their columns with the key of the row, in the order of the invariant's key.
     pub key: &'static [&'static str],
-    /// Their columns that the rule needs, integers and money.
+    /// Their columns that the condition needs: integers and money.
     pub columns: &'static [&'static str],
-    /// Whether the rule needs them for a row of the population.
+    /// Whether the condition needs them for a row of the population.
     pub concern: fn(&Row) -> bool,
 }
 

@@ -1,15 +1,15 @@
-//! Random streams that can be had one by one: a function of a seed, a topic and a key.
+//! Independent random streams: functions of a seed, a topic and a key.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoroshiro128PlusPlus};
 
-/// Negative exponential times are cut at so many times their mean (TPC-C clause 5.2.5.4).
+/// Negative exponential times are truncated at this multiple of their mean (TPC-C clause 5.2.5.4).
 pub const CUT: f64 = 10.0;
-/// Cutting takes away from the mean; the exponential's own mean is greater by this factor f, so that what is left has
-/// the mean that was asked for: f × (1 − e^(−10/f)) = 1.
+/// Truncation lowers the mean; the exponential's own mean is greater by this factor f, so that the truncated mean is
+/// the requested one: f × (1 − e^(−10/f)) = 1.
 pub const KEEP_MEAN: f64 = 1.000045422618;
 
-/// All random streams of one seed and topic, told apart by a key: any of them can be had without the others.
+/// All random streams of one seed and topic, addressed by a key: each can be generated without the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     halves: [u64; 2],
@@ -33,7 +33,7 @@ impl Source {
     }
 }
 
-/// A bijection of 64 bits in which each bit of the argument sways all bits of the result.
+/// A bijection of 64 bits in which each bit of the argument affects all bits of the result.
 fn mix(bits: u64) -> u64 {
     SplitMix64::seed_from_u64(bits).next_u64()
 }
@@ -55,13 +55,13 @@ impl Stream {
         self.0.random_range(low..=high)
     }
 
-    /// Whether it happens, with a probability of so many percent.
+    /// True with a probability in percent.
     #[inline]
     pub fn percent(&mut self, percent: i32) -> bool {
         self.within(1, 100) <= percent
     }
 
-    /// A time around `mean`: negative exponential, cut at ten means, with exactly this mean in the long run.
+    /// A time with the given mean: negative exponential, truncated at ten means.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         // Uniform in (0, 1]: 53 bits, and never 0.
         let uniform = ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64;

@@ -1,24 +1,23 @@
-//! What a committed transaction leaves behind for good, so that it can be looked up afterwards.
+//! Permanent traces of committed transactions, by which they can be looked up afterwards.
 
 use std::fmt;
 
 use super::value::Money;
 
-/// The most columns of whole numbers of a [`Mark`].
+/// The maximum number of integer columns of a [`Mark`].
 pub const MOST_COLUMNS: usize = 8;
 
-/// Where transactions of a type leave a row, and which columns tell it from others. Nobody changes these columns any
-/// more.
+/// The table where transactions of a type leave a row, and the columns that identify it. No transaction changes these
+/// columns later.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Mark {
     /// Its table.
     pub table: &'static str,
-    /// A second table with columns to look for, and the pairs of columns by which its rows belong to those of the
-    /// first.
+    /// A second table with columns to look for, and the pairs of columns that join it to the first.
     pub joined: Option<(&'static str, &'static [(&'static str, &'static str)])>,
-    /// Columns of whole numbers, at most [`MOST_COLUMNS`].
+    /// Integer columns, at most [`MOST_COLUMNS`].
     pub columns: &'static [&'static str],
-    /// A column with an amount of money.
+    /// A money column.
     pub amount: Option<&'static str>,
 }
 
@@ -27,9 +26,9 @@ pub struct Mark {
 pub struct Trace {
     /// Where to look.
     pub mark: &'static Mark,
-    /// The values of the mark's columns; those beyond are 0.
+    /// The values of the mark's columns; the rest is 0.
     pub values: [i32; MOST_COLUMNS],
-    /// The amount of money; 0 where the mark has none.
+    /// The amount of money; 0 if the mark has none.
     pub amount: Money,
 }
 
@@ -42,13 +41,13 @@ impl fmt::Display for Trace {
     }
 }
 
-/// What can be looked up of a transaction whose fate is unknown.
+/// What can be looked up of a transaction with an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Footprint {
-    /// It changes nothing: its fate does not matter.
+    /// It changes nothing: its outcome does not matter.
     None,
     /// It leaves this row if it is committed.
     Row(Trace),
-    /// What it leaves cannot be told from what others leave.
+    /// Its effects cannot be told apart from those of others.
     NotKnown,
 }

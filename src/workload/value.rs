@@ -1,11 +1,11 @@
-//! Exact values: what a workload computes with and what an engine stores. No floating point.
+//! Exact values of columns. No floating point.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// An amount of money in cents. Clause 1.3.1 demands an exact numeric type for every money column.
+/// An amount of money in cents. Clause 1.3.1 requires an exact numeric type for every money column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Money(pub i64);
 
@@ -90,8 +90,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// What it counts as in the volume of a load, in bytes: four for a number, eight for money and dates, a text's
-    /// length.
+    /// Its size in the volume of a load, in bytes: four for a number, eight for money and dates, a text's length.
     pub fn bytes(&self) -> u64 {
         match self {
             Value::Null => 0,
@@ -102,11 +101,11 @@ impl Value<'_> {
     }
 }
 
-/// Takes the columns of rows, one after the other, in the order of the table's columns.
+/// Receives the columns of rows one by one, in the order of the table's columns.
 pub trait RowSink {
     /// The next column of the current row.
     fn put(&mut self, value: Value<'_>);
-    /// The current row is complete.
+    /// Ends the current row.
     fn end_row(&mut self);
 }
 

@@ -138,7 +138,8 @@ fn edits(words: Vec<String>) -> impl Strategy<Value = Edit> {
         6 => (at(), select(NUMBERS)).prop_map(|(at, number)| Edit::Number(at, number)),
         3 => (at(), select(words)).prop_map(|(at, word)| Edit::Word(at, word)),
         3 => (at(), any_piece).prop_map(|(at, piece)| Edit::Insert(at, piece)),
-        1 => (at(), select(PIECES), any::<u16>()).prop_map(|(at, piece, times)| Edit::Many(at, piece, times >> (times % 16))),
+        1 => (at(), select(PIECES), any::<u16>())
+            .prop_map(|(at, piece, times)| Edit::Many(at, piece, times >> (times % 16))),
         2 => (at(), any::<u8>()).prop_map(|(at, byte)| Edit::Byte(at, byte)),
         2 => (at(), 0_u8..8).prop_map(|(at, bit)| Edit::Bit(at, bit)),
         2 => (at(), any::<u8>()).prop_map(|(at, length)| Edit::Cut(at, length >> (length % 8))),

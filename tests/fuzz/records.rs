@@ -77,8 +77,8 @@ const READ: [&str; 9] = [
 ];
 
 /// A load's report, which a run that did not load does not have.
-const LOADED: &str = r#"{"seconds":12.5,"phases":[["schema",0.5],["rows",11.0],["keys",1.0]],"tables":[["warehouse",1],["item",100000]],
-"rows":100001,"resumed_rows":0,"bytes":12345678,"database_bytes":23456789}"#;
+const LOADED: &str = r#"{"seconds":12.5,"phases":[["schema",0.5],["rows",11.0],["keys",1.0]],
+"tables":[["warehouse",1],["item",100000]],"rows":100001,"resumed_rows":0,"bytes":12345678,"database_bytes":23456789}"#;
 
 /// An input: the number of the record, the name of the file and, after a line's end, what stands in it.
 fn seeds() -> Vec<Vec<u8>> {
@@ -143,19 +143,32 @@ fn records() {
     Target { name: "records", inputs: 400, seeds }.run(&inputs, |input| {
         let Some((number, name, content)) = parts(input) else { return false };
         let copy = &copies[number];
+        let original = originals.iter().find(|(of, file, _)| (*of, *file) == (number, name));
+        let _mended = Mended { file: copy.join(name), original: original.map(|(_, _, bytes)| bytes) };
         put(&copy.join(name), content);
         // Pages with charts take most of the time.
         let page = is_one_of_sixteen(input);
-        let taken = Record::open(copy).is_ok_and(|record| {
+        Record::open(copy).is_ok_and(|record| {
             use_record(record, &whole, &prices);
             !page || report::write(copy).is_ok()
-        });
-        match originals.iter().find(|(of, file, _)| (*of, *file) == (number, name)) {
-            Some((_, _, bytes)) => put(&copy.join(name), bytes),
-            None => fs::remove_file(copy.join(name)).unwrap(),
-        }
-        taken
+        })
     });
+}
+
+/// A file of a copy, which is as it was when this is dropped, after a panic, too: else every input after it would seem
+/// to be wrong.
+struct Mended<'a> {
+    file: PathBuf,
+    original: Option<&'a Vec<u8>>,
+}
+
+impl Drop for Mended<'_> {
+    fn drop(&mut self) {
+        match self.original {
+            Some(bytes) => put(&self.file, bytes),
+            None => fs::remove_file(&self.file).unwrap(),
+        }
+    }
 }
 
 /// An input's parts; none unless it says which file of which record it is.

@@ -9,7 +9,8 @@ use crate::edit::edited;
 use crate::watch::Target;
 
 const URLS: &[&str] = &[
-    "postgres://ann:s%40cret@db.example:6000/bench?application_name=x&sslmode=verify-ca&sslrootcert=/etc/ca.pem&connect_timeout=5",
+    "postgres://ann:s%40cret@db.example:6000/bench?application_name=x&sslmode=verify-ca&sslrootcert=/etc/ca.pem\
+     &connect_timeout=5",
     "postgresql://ann@%2Frun%2Fpg:6000/bench?options=-c%20a=b&pooler=on",
     "postgres://ann@/bench?host=/run/pg&port=6000&user=bob&password=secret",
     "postgres://[::1]/bench",
@@ -18,7 +19,8 @@ const URLS: &[&str] = &[
     "mariadb://ann@localhost/bench?socket=/run/my.sock",
     "mysql:local?data=/var/bench&cpus=0&memory=1GB&buffers=64MB&innodb_flush_log_at_trx_commit=2",
     "virtuoso://ann:secret@db.example:1111",
-    "virtuoso:local?buffers=512MB&dirty=100&checkpoint=10&stripes=4&cpus=0-1&memory=1GB&data=/var/v&MaxCheckpointRemap=1",
+    "virtuoso:local?buffers=512MB&dirty=100&checkpoint=10&stripes=4&cpus=0-1&memory=1GB&data=/var/v\
+     &MaxCheckpointRemap=1",
     "sqlite:bench.db?synchronous=normal&journal=wal&cache=64&busy_timeout=100",
     "sqlite://bench.db",
 ];

@@ -25,6 +25,8 @@ fn two_settings_run_in_turns_from_the_same_database() {
         "1",
     ];
     let short = ["--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--check", "both", "--out", "ab"];
+    // What each side does matters here, and not how much of it.
+    let short = [&short[..], &["--pace", "standard*0.01"]].concat();
     let done = succeed(place, &[&ab[..], &short, &["--across-durability", "--json"]].concat());
     assert!(done.json()["throughput"]["percent"].is_number() && done.err.contains("synchronous"), "{done:?}");
     let [a, b] = ["a", "b"].map(|side| json_file(&place.join("ab").join(side).join("1"), "summary.json"));
@@ -37,9 +39,27 @@ fn two_settings_run_in_turns_from_the_same_database() {
     // The records can be compared again.
     let again = succeed(place, &["compare", "ab/a", "--with", "ab/b", "--across-durability", "--json"]).json();
     assert_eq!(again["throughput"], done.json()["throughput"]);
-    run(place, &["ab", "--db", "sqlite:x.db"]).refused(2, &["what the sides differ in"]);
+    run(place, &["ab", "--db", "sqlite:x.db"]).refused(2, &["give the settings of the sides"]);
+    run(place, &["ab", "--db", "postgress:local", "--a", "x=1"]).refused(2, &["did you mean postgres:?"]);
     run(place, &["ab", "--db", "postgres://host/db", "--a", "x=1"]).refused(2, &["graymark compare"]);
-    run(place, &["ab", "--db", "sqlite:x.db", "--a", "x=1", "--out", "ab"]).refused(2, &["not empty"]);
+    run(place, &["ab", "--db", "sqlite:x.db", "--a", "cache=1", "--out", "ab"]).refused(2, &["not empty"]);
+}
+
+/// Without --repeats, the sides alternate in slices, and the result is that of a duet.
+#[test]
+fn by_default_the_sides_alternate_in_slices() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let ab = ["ab", "debitcredit", "--db", "sqlite:ab.db", "-b", "1", "--a", "cache=2", "--b", "cache=64"];
+    let short = ["--clients", "2", "--ramp-up", "0s", "--duration", "20s", "--out", "ab", "--json"];
+    let done = succeed(place, &[&ab[..], &short].concat());
+    let found = done.json();
+    assert!(done.err.contains("ab: the sides alternate in slices"), "{done:?}");
+    assert_eq!((found["pairs"].as_array().unwrap().len(), found["slice_s"].as_u64()), (2, Some(5)), "{found}");
+    assert_eq!((&found["a"]["settings"]["cache"], &found["b"]["settings"]["cache"]), (&"2".into(), &"64".into()));
+    assert_eq!(json_file(&place.join("ab"), "duet.json"), found);
+    let left: Vec<_> = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["ab"], "its databases are gone");
 }
 
 /// A server of the user's own, which a script sets before each run: each finds the database as it was loaded.
@@ -56,6 +76,7 @@ fn a_server_of_ones_own_is_set_by_scripts() {
     };
     let ab = ["ab", "--db", &url, "-w", "1", "--a-before", &set("on"), "--b-before", &set("off"), "--repeats", "1"];
     let short = ["--clients", "1", "--ramp-up", "0s", "--duration", "10s", "--check", "none", "--out", "ab"];
+    let short = [&short[..], &["--pace", "standard*0.01"]].concat();
     let done = succeed(place, &[&ab[..], &short, &["--across-durability", "--json"]].concat());
     assert!(done.json()["throughput"]["percent"].is_number(), "{done:?}");
     assert!(done.err.contains("side a") && done.err.contains("side b"), "what a script prints is no result: {done:?}");
@@ -77,7 +98,8 @@ fn a_server_of_ones_own_is_set_by_scripts() {
 #[test]
 fn a_copy_is_removed_when_its_run_is_stopped() {
     let place = TempDir::new().unwrap();
-    let ab = ["ab", "debitcredit", "--db", "sqlite:ab.db", "-b", "1", "--a", "cache=2", "--out", "ab"];
+    let ab =
+        ["ab", "debitcredit", "--db", "sqlite:ab.db", "-b", "1", "--a", "cache=2", "--repeats", "2", "--out", "ab"];
     let mut working = start(graymark(place.path(), &[&ab[..], &["--ramp-up", "0s", "--duration", "1h"]].concat()));
     working.wait_for("run: measurement");
     let names = || {
@@ -88,4 +110,16 @@ fn a_copy_is_removed_when_its_run_is_stopped() {
     working.signal(Signal::SIGINT);
     let (_, done) = working.end();
     assert_eq!((done.code, names()), (Some(130), vec!["ab".to_owned()]), "{done:?}");
+}
+
+/// Only a server knows its settings: it is asked before anything is loaded.
+#[test]
+fn a_setting_that_the_server_does_not_know_is_refused_before_the_load() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let ab = ["ab", "--db", "postgres:local", "--a", "shared_bufers=32MB", "--b", "work_mem=8MB", "--out", "ab"];
+    let done = run(place.path(), &ab);
+    assert!(!done.err.contains("load:"), "{done:?}");
+    done.refused(2, &["side a", "unrecognized configuration parameter", "shared_bufers"]);
+    assert!(!place.path().join("ab").exists(), "nothing is left");
 }

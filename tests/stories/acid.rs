@@ -55,6 +55,11 @@ fn broken<'a>(acid: &'a Value, isolation: &str) -> Vec<&'a str> {
     broken.map(|test| test["id"].as_str().unwrap()).collect()
 }
 
+/// The levels at which the tests were run.
+fn levels(acid: &Value) -> Vec<&str> {
+    acid["levels"].as_array().unwrap().iter().map(|level| level["isolation"].as_str().unwrap()).collect()
+}
+
 /// The phenomena that a level lets through, by their names; all were looked for.
 fn allowed<'a>(acid: &'a Value, isolation: &str) -> Vec<&'a str> {
     let levels = acid["phenomena"].as_array().unwrap();
@@ -80,6 +85,11 @@ fn rule(summary: &Value, id: &str) -> Value {
     clauses.iter().find(|clause| clause["id"] == id).unwrap_or_else(|| panic!("{id}: {clauses:?}")).clone()
 }
 
+/// Whether the rule on isolation names the repeated reads of READ COMMITTED as what breaks it.
+fn told_repeats(rule: &Value) -> bool {
+    rule["note"].as_str().unwrap().starts_with("broken: 3.4.2.8, 3.4.2.9; tests of ")
+}
+
 #[test]
 fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     let Some(()) = require_postgres() else { return };
@@ -95,6 +105,8 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     for level in ["repeatable read", "serializable"] {
         assert!(broken(&found, level).is_empty(), "{level}: {}", found["levels"]);
     }
+    // READ UNCOMMITTED is another name of READ COMMITTED here.
+    assert_eq!(levels(&found), ["read committed", "repeatable read", "serializable"]);
     let skews = ["write skew", "write skew over phantoms"];
     assert!(allowed(&found, "serializable").is_empty(), "{}", found["phenomena"]);
     assert_eq!(allowed(&found, "repeatable read"), skews, "{}", found["phenomena"]);
@@ -113,7 +125,7 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
 
     // A run takes what was found at its level, in its way of speaking, with its settings.
     let ran = |record: &str, more: &[&str]| {
-        let usual = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "1s", "--clients", "1", "--check", "none"];
+        let usual = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "3s", "--clients", "1", "--check", "none"];
         succeed(place, &[&usual[..], &["--json", "--out", record, "--acid", "levels"], more].concat()).json()
     };
     let summary = ran("run", &["--isolation", "repeatable-read"]);
@@ -125,14 +137,18 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     assert!(text.contains("3.4"), "{text}");
     let other = ran("other", &["--isolation", "repeatable-read", "--via", "statements"]);
     let isolation = rule(&other, "3.4");
-    assert!(isolation["state"] == "not tested" && isolation["note"].as_str().unwrap().contains("way of speaking"));
+    assert!(isolation["state"] == "not tested" && isolation["note"].as_str().unwrap().contains("method"));
     // The record of a run that knew of no tests takes them later, and nothing else of it changes.
-    let plain = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "1s", "--clients", "1", "--check", "none"];
+    let plain = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "3s", "--clients", "1", "--check", "none"];
     let before = succeed(place, &[&plain[..], &["--json", "--out", "plain"]].concat()).json();
     assert_eq!(rule(&before, "3.4")["state"], "not tested");
     let after = succeed(place, &["report", "plain", "--acid", "levels", "--json"]).json();
-    assert_eq!(rule(&after, "3.4")["state"], "broken");
+    let isolation = rule(&after, "3.4");
+    assert!(isolation["state"] == "broken" && told_repeats(&isolation), "{isolation}");
     assert_eq!(before["transactions"], after["transactions"]);
+    // A run that is given them says the same at once.
+    let isolation = rule(&ran("given", &[]), "3.4");
+    assert!(isolation["state"] == "broken" && told_repeats(&isolation), "{isolation}");
     run(place, &["report", "plain", "--acid", "plain"]).refused(2, &["is not a record of graymark acid"]);
 
     // Statements without row locks are found, and such tests are no run's.
@@ -151,9 +167,16 @@ fn mariadbs_lost_update_at_repeatable_read_is_found() {
     let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
     let (url, place) = (server.tcp_url(), place.path());
     succeed(place, &["load", "--db", &url, "-w", "2", "--seed", "5"]);
-    let tests = ["acid", "tpcc", "--db", &url, "--isolation", "repeatable-read", "--seed", "5", "--json"];
+    let tests =
+        ["acid", "tpcc", "--db", &url, "--isolation", "repeatable-read", "--seed", "5", "--all-levels", "--json"];
     let sound = succeed(place, &tests).json();
-    assert!(broken(&sound, "repeatable read").is_empty(), "{}", sound["levels"]);
+    for level in ["repeatable read", "serializable"] {
+        assert!(broken(&sound, level).is_empty(), "{level}: {}", sound["levels"]);
+    }
+    assert_eq!(broken(&sound, "read committed"), ["3.4.2.8", "3.4.2.9"], "{}", sound["levels"]);
+    // Order-Status sees orders that are not committed, at home and remote.
+    let dirty = ["3.4.2.1", "3.4.2.1", "3.4.2.2", "3.4.2.2", "3.4.2.8", "3.4.2.9"];
+    assert_eq!(broken(&sound, "read uncommitted"), dirty, "{}", sound["levels"]);
     let lets =
         ["lost update", "read skew by an update", "write skew", "phantom by an update", "write skew over phantoms"];
     assert_eq!(allowed(&sound, "repeatable read"), lets, "{}", sound["phenomena"]);
@@ -193,6 +216,23 @@ fn sqlite_keeps_the_standard_by_waiting_and_by_version() {
     // The rows that a test changes for a while are as they were: every item is that of the seed.
     assert_eq!(run(place, &["check", "--db", "sqlite:loaded.db"]).code, Some(0));
     run(place, &["acid", "--db", "simulated:service=1ms"]).refused(2, &["does not work on"]);
+}
+
+#[test]
+fn tests_that_cannot_be_run_are_refused_before_anything_is_loaded() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    fs::create_dir(place.join("full")).unwrap();
+    fs::write(place.join("full/mine"), "").unwrap();
+    run(place, &["acid", "--db", "sqlite:new.db", "-w", "1", "--out", "full"]).refused(2, &["full is not empty"]);
+    run(place, &["acid", "--db", "sqlite:new.db", "--crash", "kill"]).refused(2, &["give --crash power"]);
+    let all = ["acid", "--db", "postgres:local", "--crash", "kill", "--all-levels"];
+    run(place, &all).refused(2, &["--all-levels"]);
+    let fault = ["run", "--db", "sqlite:new.db", "--fault", "1s: kill", "--dry-run"];
+    run(place, &fault).refused(2, &["needs a server that Graymark starts"]);
+    let tables = rusqlite::Connection::open(place.join("new.db")).unwrap();
+    let tables: i64 = tables.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).unwrap();
+    assert_eq!(tables, 0, "nothing was loaded");
 }
 
 /// The account's new balance is one that was read without its row's lock.
@@ -297,9 +337,9 @@ fn what_a_kill_loses_is_found_row_by_row() {
     assert!(crash["unusable"].as_str().unwrap().contains("pg_control"), "{crash}");
     assert!(crash["lost"] == crash["committed"] && crash["lost"].as_u64().unwrap() > 0, "{crash}");
     assert_eq!(clause(&done.json(), "3.5.3.2"), Value::from("broken"));
-    assert!(succeed(place, &["report", "gone"]).out.contains("the database cannot be used any more: "));
+    assert!(succeed(place, &["report", "gone"]).out.contains("the database is unusable: "));
     // A server that is not ours is not killed.
-    run(place, &["acid", "--db", "sqlite:x.db", "--crash", "kill"]).refused(2, &["kills the server"]);
+    run(place, &["acid", "--db", "sqlite:x.db", "--crash", "kill"]).refused(2, &["kills the processes of a server"]);
 }
 
 /// Data or log are gone for good: a backup and the second copy of the log bring every commit back, unless its end is
@@ -391,4 +431,140 @@ fn ones_own_server_is_crashed_by_ones_own_programs() {
     let done = run(place, &[&usual[..], &failing, &["--out", "failed"]].concat());
     assert_eq!(done.code, Some(2), "{done:?}");
     assert!(done.err.contains("/bin/false ended with") && place.join("recover.called").exists(), "{done:?}");
+}
+
+/// Ctrl-C in the middle of a series of crashes, and a Graymark that is killed there: what was audited is not lost.
+#[test]
+fn a_series_that_is_ended_early_keeps_what_it_has_shown() {
+    let Some(()) = require_postgres() else { return };
+    let place = open_directory();
+    let place = place.path();
+    let data = loaded_postgres_data(place);
+    let url = format!("postgres:local?data={}", data.display());
+    let begun = |record: &str| {
+        let usual = ["acid", "--db", &url, "--clients", "2", "--crash", "kill", "--times", "1000", "--json", "--out"];
+        let mut series = start(graymark(place, &[&usual[..], &[record]].concat()));
+        series.wait_for("acid: killed after");
+        series
+    };
+    let interrupted = begun("interrupted");
+    interrupted.signal(Signal::SIGINT);
+    let (_, done) = interrupted.end();
+    assert_eq!(done.code, Some(130), "{done:?}");
+    let acid = done.json();
+    let held = |acid: &Value| {
+        let clauses = acid["clauses"].as_array().unwrap();
+        let kills = clauses.iter().find(|clause| clause["id"] == "3.5.3.2").unwrap();
+        assert_eq!((&acid["interrupted"], &kills["state"]), (&true.into(), &"held".into()), "{acid}");
+        assert!(!acid["crashes"].as_array().unwrap().is_empty(), "{acid}");
+    };
+    held(&acid);
+    assert_eq!(json_file(&place.join("interrupted"), "acid.json"), acid);
+
+    let mut killed = begun("killed");
+    killed.wait_for("acid: killed after");
+    killed.signal(Signal::SIGKILL);
+    killed.end();
+    held(&json_file(&place.join("killed"), "acid.json"));
+    assert!(succeed(place, &["report", "killed"]).out.contains("stopped early"));
+}
+
+/// Over ODBC, each session stays on the thread that opened it. The results are those of the same servers by their own
+/// protocols, and statements without row locks are found here, too.
+#[cfg(feature = "odbc")]
+#[test]
+fn over_odbc_the_same_tests_hold_and_the_same_phenomena_are_allowed() {
+    use crate::support::odbc::Place;
+    let place = TempDir::new().unwrap();
+    let directory = place.path();
+    let acid = |url: &str, more: &[&str]| {
+        run(directory, &[&["acid", "tpcc", "-w", "1", "--db", url, "--seed", "5", "--json"], more].concat()).json()
+    };
+    let failed = |acid: &Value, isolation: &str| -> Vec<String> {
+        let levels = acid["levels"].as_array().unwrap();
+        let tests = levels.iter().find(|level| level["isolation"] == isolation).unwrap()["tests"].as_array().unwrap();
+        let home = tests.iter().filter(|test| test["form"] != "remote");
+        let home: Vec<&Value> = home.inspect(|test| assert_ne!(test["state"], "not tested", "{test}")).collect();
+        assert_eq!(home.len(), 12, "{acid}");
+        let broken = home.iter().filter(|test| test["state"] == "broken");
+        broken.map(|test| test["id"].as_str().unwrap().to_owned()).collect()
+    };
+    if let Some(sqlite) = Place::sqlite() {
+        let found = acid(&sqlite.url(), &[]);
+        assert!(failed(&found, "serializable").is_empty(), "{found}");
+        assert!(allowed(&found, "serializable").is_empty(), "{}", found["phenomena"]);
+    }
+    if let Some(mariadb) = Place::mariadb() {
+        let found = acid(&mariadb.url(), &["--isolation", "repeatable-read", "--all-levels"]);
+        assert!(failed(&found, "repeatable read").is_empty(), "{found}");
+        let dirty = ["3.4.2.1", "3.4.2.2", "3.4.2.8", "3.4.2.9"];
+        assert_eq!(failed(&found, "read uncommitted"), dirty, "{found}");
+        let lets =
+            ["lost update", "read skew by an update", "write skew", "phantom by an update", "write skew over phantoms"];
+        assert_eq!(allowed(&found, "repeatable read"), lets, "{}", found["phenomena"]);
+    }
+    if let Some(postgres) = Place::postgres() {
+        let url = postgres.url();
+        let found = acid(&url, &[]);
+        assert_eq!(failed(&found, "read committed"), ["3.4.2.8", "3.4.2.9"], "{found}");
+        assert_eq!(allowed(&found, "read committed").len(), 8, "{}", found["phenomena"]);
+        let found = acid(&url, &["--isolation", "serializable"]);
+        assert!(failed(&found, "serializable").is_empty(), "{found}");
+        assert!(allowed(&found, "serializable").is_empty(), "{}", found["phenomena"]);
+        fs::write(directory.join("planted.sql"), PLANTED_POSTGRES).unwrap();
+        let found = acid(&url, &["--statements", "planted.sql"]);
+        let broken = failed(&found, "read committed");
+        assert!(["3.4.2.3", "3.4.2.5"].iter().all(|id| broken.iter().any(|broken| broken == id)), "{broken:?}");
+    }
+}
+
+/// Virtuoso locks what REPEATABLE READ and SERIALIZABLE read; the phantoms of REPEATABLE READ and the skews of READ
+/// COMMITTED are found. A server that stops answering ends the tests with an error.
+#[cfg(feature = "odbc")]
+#[test]
+fn virtuoso_is_tested_step_by_step_and_a_hanging_server_ends_the_tests() {
+    let Some(()) = crate::support::virtuoso::require() else { return };
+    let engine = crate::support::virtuoso::small();
+    let (server, place) = (engine.server().unwrap(), TempDir::new().unwrap());
+    let password = fs::read_to_string(server.data().join("graymark.password")).unwrap();
+    let url = format!("virtuoso://dba:{}@{}", password.trim(), server.address());
+    let place = place.path();
+    let done = run(place, &["acid", "--db", &url, "-w", "2", "--all-levels", "--seed", "5", "--json"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let found = done.json();
+    for level in ["read uncommitted", "read committed", "repeatable read"] {
+        assert_eq!(broken(&found, level), ["3.4.2.8", "3.4.2.9"], "{}", found["levels"]);
+    }
+    assert!(broken(&found, "serializable").is_empty(), "{}", found["levels"]);
+    for level in ["read uncommitted", "read committed"] {
+        let others = ["dirty write", "aborted read", "intermediate read", "circular information flow"];
+        let allowed = allowed(&found, level);
+        assert!(allowed.len() == 8 && !others.iter().any(|other| allowed.contains(other)), "{level}: {allowed:?}");
+    }
+    let phantoms = ["phantom", "phantom by an update", "write skew over phantoms"];
+    assert_eq!(allowed(&found, "repeatable read"), phantoms, "{}", found["phenomena"]);
+    // Of a group that both find empty, Virtuoso does not always lock the place: rarely, on a busy machine.
+    let rare = ["write skew over phantoms"];
+    let unlocked = allowed(&found, "serializable");
+    assert!(unlocked.iter().all(|name| rare.contains(name)), "{}", found["phenomena"]);
+    // What waits, the server's counter of waits says.
+    let by = |level: &str, id: &str| {
+        let levels = found["levels"].as_array().unwrap();
+        let level = levels.iter().find(|one| one["isolation"] == level).unwrap();
+        let test = level["tests"].as_array().unwrap().iter().find(|test| test["id"] == id).unwrap();
+        test["by"].as_str().unwrap().to_owned()
+    };
+    assert_eq!([by("read committed", "3.4.2.1"), by("repeatable read", "3.4.2.1")], ["version", "waiting"]);
+    assert_eq!(by("read committed", "3.4.2.3"), "waiting");
+    assert_eq!(found["consistency"]["failed"], Value::from(Vec::<Value>::new()));
+    assert!(found["left"].as_str().unwrap().contains("graymark drop tpcc"), "{}", found["left"]);
+
+    let mut hanging = start(graymark(place, &["acid", "--db", &url, "--timeout", "30s"]));
+    hanging.wait_for("acid: read committed: G0");
+    server.pause().unwrap();
+    let (_, done) = hanging.end();
+    server.resume();
+    assert_eq!(done.code, Some(3), "{done:?}");
+    let said = ["the server does not answer", "could not be opened within 30 s"];
+    assert!(said.iter().any(|said| done.err.contains(said)), "{}", done.err);
 }

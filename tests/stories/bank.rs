@@ -2,6 +2,7 @@
 
 use crate::support;
 use crate::support::bank;
+use crate::support::citus::Citus;
 #[cfg(feature = "odbc")]
 use crate::support::odbc;
 use std::borrow::Cow;
@@ -32,9 +33,19 @@ fn number(kind: Kind) -> usize {
 }
 
 pub async fn load<E: Sessions<DebitCredit>>(engine: &E, kind: Kind) {
+    load_with(engine, kind, true).await;
+}
+
+/// Without foreign keys, which not every database has.
+#[cfg(feature = "ydb")]
+pub async fn load_without_keys<E: Sessions<DebitCredit>>(engine: &E, kind: Kind) {
+    load_with(engine, kind, false).await;
+}
+
+async fn load_with<E: Sessions<DebitCredit>>(engine: &E, kind: Kind, foreign_keys: bool) {
     let population = DebitCredit::population(BRANCHES as u32, 7, Timestamp(0), number(kind));
     let parameters = DebitCredit::parameters(&population);
-    let manifest = Manifest { format: 1, scale: BRANCHES as u32, seed: 7, date: 0, foreign_keys: true, parameters };
+    let manifest = Manifest { format: 1, scale: BRANCHES as u32, seed: 7, date: 0, foreign_keys, parameters };
     engine.load(&manifest, &population, 2, &|_| {}).await.unwrap();
 }
 
@@ -53,7 +64,7 @@ fn of_terminals(kind: Kind, seed: u64, count: usize) -> Vec<Input> {
 }
 
 /// Executes the inputs one after the other, and holds each reply against the bank's.
-async fn replies_agree(
+pub async fn replies_agree(
     session: &mut impl Session<DebitCredit>,
     bank: &mut Bank,
     inputs: &[Input],
@@ -94,7 +105,7 @@ pub async fn holds<E: Sessions<DebitCredit>>(engine: &E) {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-fn inputs(kind: Kind, seed: u64, count: usize) -> Vec<Input> {
+pub fn inputs(kind: Kind, seed: u64, count: usize) -> Vec<Input> {
     let mut inputs = bank::edges(kind);
     inputs.extend(bank::drawn(kind, seed, count));
     inputs.extend(of_terminals(kind, seed, count));
@@ -189,17 +200,23 @@ fn postgres_conforms_to_tpc_a() {
     postgres_conforms(Kind::TpcA);
 }
 
-/// Over ODBC; the rows are read by the same driver.
+/// Over ODBC, at a place that is there.
 #[cfg(feature = "odbc")]
 fn odbc_conforms(place: Option<odbc::Place>, kind: Kind) {
-    let Some(place) = place else { return };
-    let url = place.url();
+    if let Some(place) = place {
+        conforms_at(&place.url(), Via::Statements, kind);
+    }
+}
+
+/// Over ODBC; the rows are read by the same driver.
+#[cfg(feature = "odbc")]
+fn conforms_at(url: &str, via: Via, kind: Kind) {
     block_on(async {
-        let engine = graymark::engine::wire::odbc::Odbc::open(support::options(&url, Via::Statements)).unwrap();
+        let engine = graymark::engine::wire::odbc::Odbc::open(support::options(url, via)).unwrap();
         load(&engine, kind).await;
         let held = || {
-            let connection = graymark::engine::wire::odbc::driver::Connection::open(&odbc::target(&url)).unwrap();
-            let (branch, [teller, account], history) = odbc::books(&connection, &url);
+            let connection = graymark::engine::wire::odbc::driver::Connection::open(&odbc::target(url)).unwrap();
+            let (branch, [teller, account], history) = odbc::books(&connection, url);
             let [teller, account] = [teller, account].map(|rows| rows.into_iter().collect());
             bank::Held { branch: branch.into_iter().collect(), teller, account, history }
         };
@@ -213,6 +230,7 @@ fn odbc_conforms(place: Option<odbc::Place>, kind: Kind) {
         side_by_side(&engine, &mut bank).await;
         bank.agrees(&held()).unwrap_or_else(|why| panic!("side by side: {why}"));
         holds(&engine).await;
+        Engine::<DebitCredit>::drop_tables(&engine).await.unwrap();
     });
 }
 
@@ -225,7 +243,22 @@ fn postgresql_conforms_over_odbc() {
 #[cfg(feature = "odbc")]
 #[test]
 fn mariadb_conforms_over_odbc() {
-    odbc_conforms(odbc::Place::mariadb(), Kind::Gray);
+    let Some(place) = odbc::Place::mariadb() else { return };
+    conforms_at(&place.url(), Via::Statements, Kind::Gray);
+    conforms_at(&place.url(), Via::Procedures, Kind::Gray);
+    conforms_at(&place.url(), Via::Procedures, Kind::TpcB);
+}
+
+/// The dialects of databases that are not here, on a MariaDB that understands them.
+#[cfg(feature = "odbc")]
+#[test]
+fn oracle_and_db2_conform_on_stand_ins() {
+    for dialect in ["oracle", "db2"] {
+        let Some((_server, url)) = odbc::Place::stand_in(dialect) else { return };
+        conforms_at(&url, Via::Statements, Kind::Gray);
+        conforms_at(&url, Via::Procedures, Kind::Gray);
+        conforms_at(&url, Via::Procedures, Kind::TpcA);
+    }
 }
 
 #[cfg(feature = "odbc")]
@@ -314,6 +347,20 @@ fn postgres_plain_conforms() {
         let engine = support::open(&url, Via::Statements).await.unwrap();
         let client = support::client(&server.url()).await;
         for kind in [Kind::Gray, Kind::TpcB] {
+            let sizes = async |kind| bank::postgres_sizes(&client, kind).await;
+            plain_conforms(&engine, kind, async || bank::of_postgres(&client).await, sizes).await;
+        }
+    });
+}
+
+/// Through the coordinator, by both ways of speaking, with foreign keys.
+#[test]
+fn citus_conforms() {
+    let Some(citus) = Citus::start() else { return };
+    block_on(async {
+        let client = support::client(&citus.url()).await;
+        for (kind, via) in [(Kind::Gray, Via::Statements), (Kind::Gray, Via::Procedures)] {
+            let engine = support::open(&format!("{}&dialect=citus", citus.url()), via).await.unwrap();
             let sizes = async |kind| bank::postgres_sizes(&client, kind).await;
             plain_conforms(&engine, kind, async || bank::of_postgres(&client).await, sizes).await;
         }
@@ -442,7 +489,8 @@ fn a_wrong_procedure_does_not_pass() {
                     .batch_execute(
                         "UPDATE debitcredit.branch SET branch_balance = 0; UPDATE debitcredit.teller SET \
                          teller_balance = 0;
-                         UPDATE debitcredit.account SET account_balance = 0 WHERE account_balance <> 0; DELETE FROM debitcredit.history",
+                         UPDATE debitcredit.account SET account_balance = 0 WHERE account_balance <> 0;
+                         DELETE FROM debitcredit.history",
                     )
                     .await
                     .unwrap();

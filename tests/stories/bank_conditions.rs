@@ -291,13 +291,15 @@ fn every_condition_has_a_fault_of_its_own() {
 /// Clients of a run on a database that has been tampered with.
 const CLIENTS: u32 = 2;
 
-/// A second of work on a database that has been tampered with; the exit code and the summary.
+/// Some work on a database that has been tampered with; the exit code and the summary.
 fn worked(place: &Path, tampering: &str, check: &str) -> (Option<i32>, Value) {
     let db = "sqlite:bank.db?synchronous=off";
     load(place, db);
     rusqlite::Connection::open(place.join("bank.db")).unwrap().execute_batch(tampering).unwrap();
     let clients = CLIENTS.to_string();
-    let plan = ["--clients", &clients, "--ramp-up", "0s", "--duration", "1s", "--json", "--check", check];
+    let plan = ["--clients", &clients, "--ramp-up", "0s", "--duration", "3s", "--json", "--check", check];
+    // Enough for each teller, whatever the machine does meanwhile: one in ten transactions is of the one that counts.
+    let plan = [&plan[..], &["--rate", "200", "--arrivals", "constant"]].concat();
     let done = run(place, &[&["run", "debitcredit", "--db", db], &plan[..]].concat());
     (done.code, done.json())
 }
@@ -329,7 +331,8 @@ fn history_rows_too_many_are_found_by_the_count_alone() {
     let (code, summary) = worked(
         place.path(),
         "CREATE TRIGGER shadow AFTER INSERT ON history BEGIN
-             INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (new.branch_id, new.teller_id, new.account_id, 0);
+             INSERT INTO history (branch_id, teller_id, account_id, amount)
+             VALUES (new.branch_id, new.teller_id, new.account_id, 0);
          END",
         "both",
     );
@@ -342,7 +345,8 @@ fn history_rows_too_many_are_found_by_the_count_alone() {
 #[test]
 fn doubled_and_lost_history_rows_are_found_by_count_and_conditions() {
     let double = "CREATE TRIGGER fault AFTER INSERT ON history WHEN new.teller_id % 10 = 4 BEGIN
-        INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (new.branch_id, new.teller_id, new.account_id, new.amount);
+        INSERT INTO history (branch_id, teller_id, account_id, amount)
+        VALUES (new.branch_id, new.teller_id, new.account_id, new.amount);
     END";
     let lose = "CREATE TRIGGER fault AFTER INSERT ON history WHEN new.teller_id % 10 = 4 BEGIN
         DELETE FROM history WHERE rowid = new.rowid;

@@ -2,9 +2,9 @@
 
 use super::bank::{block_on, holds, load, open_session, sqlite};
 use crate::support;
-use crate::support::bank;
 #[cfg(feature = "odbc")]
 use crate::support::odbc;
+use crate::support::{bank, stand_in};
 use std::collections::BTreeSet;
 
 use bank::{Asked, Kind};
@@ -58,11 +58,50 @@ async fn is_of_unknown_fate<E: Sessions<DebitCredit>>(engine: &E, input: &Input)
     assert_eq!(engine.effects().await.unwrap(), [before[0] + 1]);
 }
 
+/// A commit that PostgreSQL carries out, and answers as if it were a COPY.
+async fn commit_has_another_answer(server: &graymark::engine::server::postgres::Server, input: &Input) {
+    let port = stand_in::with_answers(server.port(), b"C\0\0\0\x0bCOMMIT\0", b"H\0\0\0\x0bCOMMIT\0");
+    let url = server.tcp_url().replace(&format!(":{}/", server.port()), &format!(":{port}/"));
+    let through = support::open(&format!("{url}?sslmode=disable"), Via::Statements).await.unwrap();
+    let engine = support::open(&server.url(), Via::Statements).await.unwrap();
+    let before = Engine::<DebitCredit>::effects(&engine).await.unwrap();
+    let done = open_session(&through).await.execute(input).await;
+    assert!(matches!(&done, Err(Failure::Unreadable(_))), "{done:?}");
+    assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [before[0] + 1]);
+}
+
+/// The planted fault: statements that are sent as one text, after the first change of which MariaDB seems to have no
+/// more answers. It has carried out all of them.
+async fn statements_have_fewer_answers(server: &graymark::engine::server::mariadb::Server, input: &Input) {
+    // One row changed, within a transaction, and more results follow; or not.
+    let (more, no_more) = (b"\0\x01\0\x0b\0", b"\0\x01\0\x03\0");
+    let port = stand_in::with_answers(server.port(), more, no_more);
+    let url = server.tcp_url().replace(&format!(":{}/", server.port()), &format!(":{port}/"));
+    let through = support::open_mysql(&format!("{url}?dialect=mysql-plain&ssl-mode=disabled"), Via::Statements).await;
+    let engine = support::open_mysql(&server.url(), Via::Statements).await.unwrap();
+    let before = Engine::<DebitCredit>::effects(&engine).await.unwrap();
+    let done = open_session(&through.unwrap()).await.execute(input).await;
+    assert!(matches!(&done, Err(Failure::Unreadable(why)) if why.contains("fewer statements")), "{done:?}");
+    assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [before[0] + 1]);
+}
+
+/// The planted fault: a statement more than was sent, and an answer more. All of them are carried out.
+async fn statements_have_more_answers(server: &graymark::engine::server::mariadb::Server, input: &Input) {
+    let port = stand_in::with_words(server.port(), &[("START TRANSACTION", "BEGIN; DO 1      ")]);
+    let url = server.tcp_url().replace(&format!(":{}/", server.port()), &format!(":{port}/"));
+    let through = support::open_mysql(&format!("{url}?dialect=mysql-plain&ssl-mode=disabled"), Via::Statements).await;
+    let engine = support::open_mysql(&server.url(), Via::Statements).await.unwrap();
+    let before = Engine::<DebitCredit>::effects(&engine).await.unwrap();
+    let done = open_session(&through.unwrap()).await.execute(input).await;
+    assert!(matches!(&done, Err(Failure::Unreadable(why)) if why.contains("more statements")), "{done:?}");
+    assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [before[0] + 1]);
+}
+
 /// Nobody may take it for rolled back: on all engines, by statements that miss a row, and by procedures that answer
 /// something else. For Virtuoso this is in `tests/stories/virtuoso.rs`.
 #[test]
 fn what_has_committed_and_cannot_be_read_is_of_unknown_fate() {
-    let (input, _, gap) = gap(Kind::Gray, 0);
+    let (input, whole, gap) = gap(Kind::Gray, 0);
     let place = TempDir::new().unwrap();
     let (engine, options) = sqlite(&place.path().join("bank.db"));
     block_on(load(&engine, Kind::Gray));
@@ -79,6 +118,7 @@ fn what_has_committed_and_cannot_be_read_is_of_unknown_fate() {
         block_on(async {
             let by = async |via| support::open(&server.url(), via).await.unwrap();
             load(&by(Via::Statements).await, Kind::Gray).await;
+            commit_has_another_answer(&server, &whole).await;
             let client = support::client(&server.url()).await;
             client.batch_execute(&format!("SET search_path TO debitcredit; {gap}")).await.unwrap();
             is_of_unknown_fate(&by(Via::Statements).await, &input).await;
@@ -97,6 +137,8 @@ fn what_has_committed_and_cannot_be_read_is_of_unknown_fate() {
         block_on(async {
             let by = async |via| support::open_mysql(&server.url(), via).await.unwrap();
             load(&by(Via::Statements).await, Kind::Gray).await;
+            statements_have_fewer_answers(&server, &whole).await;
+            statements_have_more_answers(&server, &whole).await;
             let mut client = support::mysql_client(&server.url(), Some("debitcredit")).await;
             client.query_drop(&gap).await.unwrap();
             is_of_unknown_fate(&by(Via::Statements).await, &input).await;

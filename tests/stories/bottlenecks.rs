@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::support::command::{graymark, run, start, succeed};
 use crate::support::loaded::{Loaded, loaded, loaded_mariadb, loaded_postgres};
 use crate::support::{client, mysql_client, require_mariadb, require_postgres};
+use crate::versions;
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::waterfall::{Part, Waterfall};
 use mysql_async::prelude::Queryable;
@@ -26,6 +27,12 @@ impl Hog {
         command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
         Hog(command.spawn().expect("a shell"))
     }
+
+    /// CPU seconds that it has used so far.
+    fn cpu_s(&self) -> f64 {
+        let clock = std::fs::read_to_string(format!("/proc/{}/schedstat", self.0.id())).expect("it runs");
+        clock.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).expect("a number") / 1e9
+    }
 }
 
 impl Drop for Hog {
@@ -41,28 +48,36 @@ impl Drop for Hog {
 fn a_stranger_on_the_machine_is_named_and_nothing_of_it_changes_the_exit_code_unasked() {
     let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
     let place = loaded();
-    // More than the CPUs, so that neither this test's neighbours nor a large machine hide it.
-    let hogs: Vec<Hog> =
-        (0..std::thread::available_parallelism().map_or(2, usize::from)).map(|_| Hog::start()).collect();
+    let hog = Hog::start();
     let arguments = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "1s", "--duration", "10s", "--check", "none"];
-    let done = succeed(place.path(), &[&arguments[..], &["--json", "--out", "noisy"]].concat());
+    // A little load: it is the stranger who is to be busy.
+    let little = ["--rate", "50", "--json", "--out", "noisy"];
+    let done = succeed(place.path(), &[&arguments[..], &little].concat());
     let summary = done.json();
     assert!(waterfall(&summary).all.part(Part::ServerCpu) > 0.0, "{summary}");
     let strangers = &summary["strangers"];
     assert!(strangers["cpu"].as_f64() > Some(10.0), "{strangers}");
     let named: Vec<u64> =
         strangers["processes"].as_array().unwrap().iter().filter_map(|process| process["pid"].as_u64()).collect();
-    assert!(hogs.iter().any(|hog| named.contains(&u64::from(hog.0.id()))), "{strangers}");
-    assert!(done.err.contains("Not alone on the machine") && done.err.contains("% of a CPU"), "{}", done.err);
+    // Where ten others are busier, they are named instead: the hog, which also ran before and after, had hardly more.
+    let least = strangers["processes"].as_array().unwrap().iter().filter_map(|process| process["cpu_s"].as_f64());
+    let least = least.fold(f64::INFINITY, f64::min);
+    let is_named = named.contains(&u64::from(hog.0.id()));
+    assert!(is_named || (named.len() == 10 && hog.cpu_s() < 2.0 * least), "{strangers}");
+    assert!(
+        done.err.contains("Machine not quiet: other processes used") && done.err.contains("% of a CPU"),
+        "{}",
+        done.err
+    );
     let rule = &summary["verdict"]["own"][0];
     assert_eq!((&rule["id"], &rule["state"]), (&Value::from("quiet"), &Value::from("broken")), "{rule}");
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
     assert!(clauses.iter().all(|clause| clause["id"] != "quiet"), "{clauses:?}");
 
     let text = succeed(place.path(), &["report", "noisy"]).out;
-    assert!(text.lines().take(6).any(|line| line.starts_with("! Not alone on the machine")), "{text}");
+    assert!(text.lines().take(6).any(|line| line.starts_with("! Machine not quiet")), "{text}");
     let compared = succeed(place.path(), &["compare", "noisy", "noisy"]);
-    assert!(compared.err.contains("was not alone on its machine"), "{}", compared.err);
+    assert!(compared.err.contains("its machine was not quiet: other processes used"), "{}", compared.err);
     assert!(
         compared.out.contains("where the time goes, µs") && compared.out.contains("No part of"),
         "{}",
@@ -142,7 +157,7 @@ fn planted_waits_on_postgresql_are_named() {
     // On a machine with others their CPU may be what limits a run most; what its transactions wait for stays the same.
     let named = |found: &Waterfall, bottleneck: &str| {
         assert_eq!(found.longest()[0].0, Part::RowLocks, "{found:?}");
-        let others = ["row locks", "CPU taken by others", "the client's wait for a CPU"];
+        let others = ["row locks", "CPU used by other processes", "the client's wait for a CPU"];
         assert!(others.contains(&bottleneck), "{bottleneck}: {found:?}");
     };
 
@@ -197,38 +212,64 @@ fn planted_waits_on_postgresql_are_named() {
     a_dip_is_explained(&url, place.path());
 }
 
-/// MariaDB's Payments sleep while they have the row of their warehouse: with the performance schema and without it.
+/// Settings under which the performance schema of MariaDB and MySQL tells each wait.
+const WAITS_TOLD: [(&str, &str); 3] = [
+    ("performance_schema", "ON"),
+    ("performance_schema_instrument", "wait/%=ON"),
+    ("performance_schema_consumer_events_waits_current", "ON"),
+];
+
+/// Payments sleep while they have the row of their warehouse, so that the others wait for the row. Each server comes
+/// with words of the source that its report names.
+#[cfg(target_os = "linux")]
+fn payments_that_sleep_are_named(url: &str, source: &str) {
+    let place = TempDir::new().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let slow = "CREATE TRIGGER slow AFTER UPDATE ON warehouse FOR EACH ROW DO SLEEP(0.1)";
+    runtime.block_on(async { mysql_client(url, Some("tpcc")).await.query_drop(slow).await }).unwrap();
+    let arguments = ["run", "--db", url, "--ramp-up", "1s", "--check", "none", "--clients", "16"];
+    let done = succeed(place.path(), &[&arguments[..], &["--duration", "5s", "--out", "hot", "--json"]].concat());
+    let found = waterfall(&done.json());
+    assert_eq!(found.longest()[0].0, Part::RowLocks, "{found:?}");
+    assert!(found.all.part(Part::OtherWaits) > 0.0, "the sleep: {found:?}");
+    assert!(found.sources.iter().any(|told| told.contains(source)), "{found:?}");
+}
+
+/// With the performance schema and without it.
 #[test]
 #[cfg(target_os = "linux")]
 fn planted_waits_on_mariadb_are_named() {
     let Some(()) = require_mariadb() else { return };
     let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
     let plain: &[(&str, &str)] = &[];
-    let told = [
-        ("performance_schema", "ON"),
-        ("performance_schema_instrument", "wait/%=ON"),
-        ("performance_schema_consumer_events_waits_current", "ON"),
-    ];
-    for (settings, source) in [(plain, "the performance schema tells no waits"), (&told[..], "waits: the performance")]
+    for (settings, source) in
+        [(plain, "the performance schema tells no waits"), (&WAITS_TOLD[..], "waits: the performance")]
     {
-        let server = loaded_mariadb(settings);
-        let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let slow = "CREATE TRIGGER slow AFTER UPDATE ON warehouse FOR EACH ROW DO SLEEP(0.1)";
-        runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(slow).await }).unwrap();
-        let arguments = ["run", "--db", &url, "--ramp-up", "1s", "--check", "none", "--clients", "16"];
-        let done = succeed(place.path(), &[&arguments[..], &["--duration", "5s", "--out", "hot", "--json"]].concat());
-        let found = waterfall(&done.json());
-        assert_eq!(found.longest()[0].0, Part::RowLocks, "{found:?}");
-        assert!(found.all.part(Part::OtherWaits) > 0.0, "the sleep: {found:?}");
-        assert!(found.sources.iter().any(|told| told.contains(source)), "{found:?}");
+        payments_that_sleep_are_named(&loaded_mariadb(settings).tcp_url(), source);
+    }
+}
+
+/// As MySQL is by default, and with each wait told.
+#[test]
+#[cfg(target_os = "linux")]
+fn planted_waits_on_mysql_are_named() {
+    let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let plain: &[(&str, &str)] = &[];
+    for (settings, source) in
+        [(plain, "the performance schema tells no waits"), (&WAITS_TOLD[..], "waits: the performance")]
+    {
+        let Some(server) = versions::mysql("8.0", settings) else { return };
+        let place = TempDir::new().unwrap();
+        succeed(place.path(), &["load", "--db", &server.url(), "-w", "1", "--seed", "5"]);
+        payments_that_sleep_are_named(&server.tcp_url(), source);
     }
 }
 
 /// Another session holds a row for some seconds of a run: the dip is told with its process and its statement.
 fn a_dip_is_explained(url: &str, place: &std::path::Path) {
-    let arguments = ["run", "--db", url, "--ramp-up", "1s", "--check", "none", "--clients", "2", "--duration", "15s"];
-    let mut done = start(graymark(place, &[&arguments[..], &["--out", "dip"]].concat()));
+    let arguments = ["run", "--db", url, "--ramp-up", "1s", "--check", "none", "--clients", "2", "--duration", "20s"];
+    let steady = ["--rate", "100", "--arrivals", "constant", "--out", "dip"];
+    let mut done = start(graymark(place, &[&arguments[..], &steady].concat()));
     // By the run's own clock: the last second that its record tells.
     let mut passed = |seconds: usize| {
         let passed = || {
@@ -290,7 +331,7 @@ fn experiments_are_measured_beside_the_base() {
     // Nobody sees where the time of a simulated database goes.
     assert!(half["bound_percent"].is_null() && half["within_bound"].is_null(), "{half}");
     let left_out = found["left_out"].as_array().unwrap();
-    assert!(left_out.iter().any(|why| why.as_str().unwrap().starts_with("no-flush: which setting")), "{found}");
+    assert!(left_out.iter().any(|why| why.as_str().unwrap().starts_with("no-flush: the setting")), "{found}");
     let kept: Value = serde_json::from_str(&std::fs::read_to_string(place.join("why/why.json")).unwrap()).unwrap();
     assert_eq!(kept["experiments"], found["experiments"]);
     assert!(std::fs::read_to_string(place.join("why/why.md")).unwrap().contains("| 2 clients instead of 4 |"));
@@ -298,7 +339,7 @@ fn experiments_are_measured_beside_the_base() {
 
     let url = ["why", "--db", "postgres://host/db"];
     run(place, &url).refused(2, &["copy of the same database"]);
-    run(place, &["why", "--only", "faster"]).refused(2, &["no experiment `faster`", "no-flush"]);
+    run(place, &["why", "--only", "faster"]).refused(2, &["unknown experiment `faster`", "no-flush"]);
     run(place, &["why", "--db", "simulated:", "--duration", "5s"]).refused(2, &["10 s"]);
 }
 

@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::command::{family, graymark, json_file, open_directory, run, start, succeed};
+use crate::support::command::{STEADY, family, graymark, json_file, open_directory, run, start, succeed};
 use crate::support::require_postgres;
 use graymark::result::format::file;
 
@@ -27,7 +27,8 @@ fn a_standby_takes_the_place_of_a_killed_primary_and_nothing_is_lost() {
     let data = place.path().join("data");
     let url = format!("postgres:local?standbys=2&data={}&{SMALL}", data.display());
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5", "--check", "both"];
-    let times = ["--ramp-up", "0s", "--duration", "9s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "12s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = [&times[..], &STEADY].concat();
     let parted = ["--fault", "3s: partition node 1 for 1500ms"];
     let faults = ["--fault", "6s: kill standby for 100ms", "--fault", "6500ms: kill primary"];
     let summary = succeed(place.path(), &[&load[..], &times, &parted, &faults].concat()).json();
@@ -36,7 +37,7 @@ fn a_standby_takes_the_place_of_a_killed_primary_and_nothing_is_lost() {
         panic!("{}", summary["faults"])
     };
     // No standby hears of a commit meanwhile, and one of them has to before it is answered.
-    assert_eq!(parted["done"], "node 1, which takes writes, was cut off from the others", "{parted}");
+    assert_eq!(parted["done"], "node 1, which takes writes, was partitioned from the others", "{parted}");
     assert!(parted["resilience"]["during"]["max_ms"].as_f64() >= Some(1_000.0), "{parted}");
     assert_eq!(parted["resilience"]["connections_lost"], json!(0), "{parted}");
     assert_eq!(standby["done"], "node 3 was killed, and started again", "{standby}");
@@ -78,13 +79,13 @@ fn commits_that_no_standby_had_are_found_lost() {
     let Some(()) = require_postgres() else { return };
     let place = open_directory();
     let (script, go) = (place.path().join("wait.sh"), place.path().join("go"));
-    // From the moment at which nothing is sent any more, transactions have a while to commit.
-    let wait = format!("#!/bin/sh\nwhile [ ! -e {} ]; do sleep 0.05; done\nsleep 1.1\n", go.display());
+    let wait = format!("#!/bin/sh\nwhile [ ! -e {} ]; do sleep 0.05; done\n", go.display());
     fs::write(&script, wait).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let url = format!("postgres:local?standbys=1&sync=off&{SMALL}");
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5"];
-    let times = ["--ramp-up", "0s", "--duration", "6s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "12s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = [&times[..], &STEADY].concat();
     let first = format!("200ms: script {}", script.display());
     let faults = ["--fault", &first, "--fault", "1s: kill primary"];
     let mut working = start(graymark(place.path(), &[&load[..], &times, &faults].concat()));
@@ -94,6 +95,9 @@ fn commits_that_no_standby_had_are_found_lost() {
     let senders: Vec<u32> = family(working.id()).into_iter().filter(sends).collect();
     let [sender] = senders[..] else { panic!("{senders:?}") };
     kill(Pid::from_raw(i32::try_from(sender).unwrap()), Signal::SIGSTOP).unwrap();
+    // From the moment at which nothing is sent any more, transactions have a while to commit: the second such second
+    // begins after it.
+    working.wait_for_seconds(&place.path().join("record"), 2);
     fs::write(&go, "").unwrap();
     let (_, done) = working.end();
     assert_eq!(done.code, Some(1), "{done:?}");
@@ -103,4 +107,30 @@ fn commits_that_no_standby_had_are_found_lost() {
     assert!(summary["consistency"]["failed"].to_string().contains("acknowledged"), "{}", summary["consistency"]);
     assert_eq!(node(&summary, "node 2")["role_end"], "primary");
     assert_eq!(json_file(&place.path().join("record"), file::HEADER)["status"], "complete");
+}
+
+/// The planted fault: a standby that shows everything late has no tables yet when the load ends.
+#[test]
+fn a_run_waits_until_the_standbys_that_it_reads_have_the_load() {
+    let Some(()) = require_postgres() else { return };
+    let place = open_directory();
+    let bench = |delay: &str| {
+        let url = format!("postgres:local?standbys=1&sync=off&recovery_min_apply_delay={delay}&{SMALL}");
+        let load = ["bench", "tpcc", "--db", &url, "-w", "1", "--clients", "2", "--seed", "5", "--check", "none"];
+        let reads = ["--read-only-on", "standby", "--mix", "new_order=1,order_status=1"];
+        let times = ["--ramp-up", "0s", "--duration", "3s", "--json"];
+        run(place.path(), &[&load[..], &reads, &times].concat())
+    };
+    let done = bench("4s");
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.err.contains("run: waiting until node 2 has replayed "), "{}", done.err);
+    // Sessions that find no table on the standby read on the primary.
+    let summary = done.json();
+    let hosts = summary["hosts"].as_array().unwrap();
+    let standby = hosts.iter().find(|host| host["host"] == "node 2").unwrap_or_else(|| panic!("{hosts:?}"));
+    assert!(standby["transactions"]["order_status"].as_u64() > Some(0), "{hosts:?}");
+    // One that does not get on is not waited for without end.
+    let done = bench("1h");
+    assert!(done.err.contains("node 2 lacks ") && done.err.contains("remove --read-only-on"), "{}", done.err);
+    assert_eq!(done.code, Some(3), "{done:?}");
 }

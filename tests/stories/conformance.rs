@@ -1,11 +1,13 @@
 //! A database must do with any input what the standard says: engines against a reference model.
 
 use crate::support;
+use crate::support::citus::Citus;
 use crate::support::dump;
 use crate::support::faults;
 use crate::support::model;
 #[cfg(feature = "odbc")]
 use crate::support::odbc;
+use crate::support::stand_in;
 use crate::support::suite;
 #[cfg(feature = "odbc")]
 use crate::support::virtuoso;
@@ -23,6 +25,8 @@ use graymark::engine::wire::odbc::Odbc;
 use graymark::engine::wire::postgres::Postgres;
 use graymark::engine::wire::sqlite::{Connection, Sqlite, SqliteOptions, Synchronous, Writer};
 use graymark::engine::{DatabaseState, Engine, Error, Failure, Session, Sessions};
+#[cfg(feature = "odbc")]
+use graymark::result::Procedures;
 use graymark::result::{Manifest, Via};
 use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
@@ -51,7 +55,7 @@ static LOADED: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
 
 static MODEL: LazyLock<Model> = LazyLock::new(|| Model::new(&population()));
 
-fn manifest() -> Manifest {
+pub fn manifest() -> Manifest {
     let population = population();
     Manifest {
         format: 1,
@@ -63,7 +67,7 @@ fn manifest() -> Manifest {
     }
 }
 
-fn block_on<F: Future>(future: F) -> F::Output {
+pub fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
@@ -76,7 +80,7 @@ fn fresh() -> (TempDir, SqliteOptions) {
 }
 
 /// Holds whatever a user of the checks would see.
-async fn holds<E: Sessions<Tpcc>>(engine: &E) {
+pub async fn holds<E: Sessions<Tpcc>>(engine: &E) {
     let findings = engine.check(&mut |_| {}).await.unwrap();
     let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
     assert!(!findings.is_empty() && broken.is_empty(), "{broken:#?}");
@@ -119,6 +123,29 @@ fn postgres_conforms_by_statements_and_by_procedures() {
                 client.batch_execute("SET search_path TO tpcc").await.unwrap();
                 faults::are_told(&engine, &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
             }
+        }
+    });
+}
+
+/// Through the coordinator, by both ways of speaking; between them, a restore brings the first rows back.
+#[test]
+fn citus_conforms_by_statements_and_by_procedures() {
+    let Some(citus) = Citus::start() else { return };
+    block_on(async {
+        for (turn, via) in [Via::Statements, Via::Procedures].into_iter().enumerate() {
+            let engine = support::open(&format!("{}&dialect=citus", citus.url()), via).await.unwrap();
+            let identity = Engine::<Tpcc>::identity(&engine);
+            assert!(identity.name == "Citus" && identity.version.contains(", citus "), "{identity:?}");
+            if turn == 0 {
+                Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+            } else {
+                let restored = Engine::<Tpcc>::restore(&engine, &manifest(), &population(), &|_| {}).await.unwrap();
+                assert!(restored.held() && restored.rows() > 0, "{restored:?}");
+            }
+            let client = support::client(&citus.url()).await;
+            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
+            conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
+            side_by_side(&engine).await;
         }
     });
 }
@@ -169,7 +196,7 @@ async fn plain_conforms<E: Sessions<Tpcc>>(
 }
 
 /// The usual options, whatever the dialect speaks by.
-fn any_way(url: String) -> graymark::engine::ConnectOptions {
+pub fn any_way(url: String) -> graymark::engine::ConnectOptions {
     graymark::engine::ConnectOptions { via: None, ..support::options(&url, Via::Statements) }
 }
 
@@ -193,6 +220,59 @@ fn postgres_plain_conforms_without_procedures_locks_and_fill_factors() {
             assert_eq!(stranger.query_one(of_postgres, &[]).await.unwrap().get::<_, i64>(0), 0);
         };
         plain_conforms(&engine, rows, look).await;
+    });
+}
+
+/// On a stand-in, which makes indexes at once: no transaction changes more rows than may be, nor makes two changes of
+/// the schema, and a load goes on in the middle of a part.
+#[test]
+fn aurora_dsql_conforms_on_a_stand_in() {
+    let Some(()) = support::require_postgres() else { return };
+    let server = support::small_server();
+    let port = stand_in::with_words(server.port(), &[("INDEX ASYNC", "INDEX      ")]);
+    block_on(async {
+        let own = server.tcp_url();
+        let url = own.replace(&format!(":{}/", server.port()), &format!(":{port}/"));
+        let url = format!("{url}?sslmode=disable&dialect=aurora-dsql");
+        let stranger = support::client(&own).await;
+        let changes = "CREATE TABLE changes (id bigint, tag text); CREATE FUNCTION changed() RETURNS event_trigger \
+                       LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.changes VALUES (txid_current(), tg_tag); END'; \
+                       CREATE EVENT TRIGGER changed ON ddl_command_end EXECUTE FUNCTION changed()";
+        stranger.batch_execute(changes).await.unwrap();
+        let engine = Postgres::open(any_way(url)).await.unwrap();
+        assert_eq!(Engine::<Tpcc>::isolation(&engine), "repeatable read");
+        let keys = Manifest { foreign_keys: true, ..manifest() };
+        let refused = Engine::<Tpcc>::load(&engine, &keys, &population(), 2, &|_| {}).await;
+        assert!(matches!(refused, Err(Error::Usage(why)) if why.contains("foreign keys of tpcc")));
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let number = async |sql: &str| stranger.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&stranger, "tpcc", table, sink).await;
+        for table in Tpcc::TABLES {
+            let most = format!("SELECT max(n) FROM (SELECT count(*) AS n FROM tpcc.{} GROUP BY xmin) rows", table.name);
+            let most = number(&most).await;
+            assert!(most < 3_000, "{}: {most} rows in a transaction", table.name);
+        }
+        assert!(number("SELECT count(DISTINCT id) FROM changes").await >= 13);
+        let together = "SELECT coalesce(max(n), 0)::bigint FROM (SELECT count(*) AS n FROM changes GROUP BY id) one";
+        assert_eq!(number(together).await, 1);
+
+        // As if the load had been killed between two slices.
+        let cut = "UPDATE tpcc.graymark_manifest SET state = 'loading';
+                   UPDATE tpcc.graymark_parts SET rows = 5800 WHERE table_name = 'stock' AND number = 2;
+                   DELETE FROM tpcc.stock WHERE s_w_id = 2 AND s_i_id > 5800;
+                   DELETE FROM tpcc.graymark_parts WHERE table_name = 'district';
+                   DELETE FROM tpcc.district; DROP INDEX tpcc.orders_customer";
+        stranger.batch_execute(cut).await.unwrap();
+        let went_on = Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        assert_eq!(went_on.rows, 94_200 + 10 * u64::from(population().warehouses));
+
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        side_by_side(&engine).await;
+        let restored = Engine::<Tpcc>::restore(&engine, &manifest(), &population(), &|_| {}).await;
+        assert!(matches!(restored, Err(Error::Usage(why)) if why.contains("cannot be restored")));
+        Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
+        assert_eq!(number(together).await, 1);
     });
 }
 
@@ -239,15 +319,16 @@ fn plain_statements_say_nothing_that_only_some_servers_know() {
 #[cfg(feature = "odbc")]
 async fn odbc_conforms(
     url: &str,
+    via: Via,
     load: bool,
     script: &[Step],
     dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
 ) -> Odbc {
-    let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
+    let engine = Odbc::open(support::options(url, via)).unwrap();
     if load {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
     }
-    conforms(&engine, MODEL.clone(), script, dump).await.unwrap_or_else(|why| panic!("{url}: {why}"));
+    conforms(&engine, MODEL.clone(), script, dump).await.unwrap_or_else(|why| panic!("{url} {via:?}: {why}"));
     side_by_side(&engine).await;
     engine
 }
@@ -263,15 +344,34 @@ fn postgresql_conforms_over_odbc() {
         let engine = support::open(&server.url(), Via::Statements).await.unwrap();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
         let client = support::client(&server.url()).await;
-        odbc_conforms(&url, false, &script, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await)
-            .await;
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
+        odbc_conforms(&url, Via::Statements, false, &script, rows).await;
         let url = format!("{url}GraymarkDialect=plain;");
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "public", table, sink).await;
-        let engine = odbc_conforms(&url, true, &script, rows).await;
+        let engine = odbc_conforms(&url, Via::Statements, true, &script, rows).await;
         let stranger = support::client(&server.url()).await;
         stranger.batch_execute("SET search_path TO public").await.unwrap();
         faults::are_told(&engine, &manifest(), async |sql| stranger.batch_execute(sql).await.unwrap()).await;
     });
+}
+
+/// By statements, then by procedures on a fresh population. Dropping it takes the procedures away, too.
+#[cfg(feature = "odbc")]
+async fn both_ways_conform(url: &str, client: &mut mysql_async::Conn) -> Odbc {
+    let routines = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'bench' \
+                    AND routine_name LIKE '%delivery'";
+    for via in [Via::Statements, Via::Procedures] {
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(client, "bench", table, sink).await;
+        let engine = odbc_conforms(url, via, true, &suite::with_few_deliveries(), rows).await;
+        let made = client.query_first::<u64, _>(routines).await.unwrap();
+        assert_eq!(made, Some(u64::from(via == Via::Procedures)), "{url}");
+        if via == Via::Procedures {
+            return engine;
+        }
+        Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
+    }
+    panic!("the last way is by procedures")
 }
 
 #[cfg(feature = "odbc")]
@@ -281,11 +381,47 @@ fn mariadb_conforms_over_odbc() {
     let odbc::Place::Mariadb(server) = &place else { panic!("another server") };
     block_on(async {
         let mut client = support::mysql_client(&server.url(), None).await;
-        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "bench", table, sink).await;
-        let engine = odbc_conforms(&place.url(), true, &suite::with_few_deliveries(), rows).await;
+        let engine = both_ways_conform(&place.url(), &mut client).await;
+        assert_eq!(Engine::<Tpcc>::procedures(&engine).await, Ok(Procedures::Own));
         let mut stranger = support::mysql_client(&server.url(), Some("bench")).await;
         faults::are_told(&engine, &manifest(), async |sql| stranger.query_drop(sql).await.unwrap()).await;
+        // A procedure of somebody else is told, made anew on request, and dropped with the tables.
+        stranger.query_drop("DROP PROCEDURE delivery").await.unwrap();
+        stranger.query_drop("CREATE PROCEDURE delivery(w INT, c INT) SELECT ''").await.unwrap();
+        let other = Engine::<Tpcc>::procedures(&engine).await;
+        assert_eq!(other, Ok(Procedures::Other(vec!["delivery".to_owned()])));
+        Engine::<Tpcc>::renew_procedures(&engine).await.unwrap();
+        assert_eq!(Engine::<Tpcc>::procedures(&engine).await, Ok(Procedures::Own));
+        Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
+        let left = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'bench'";
+        assert_eq!(stranger.query_first::<u64, _>(left).await.unwrap(), Some(0));
     });
+}
+
+/// The dialects of databases that are not here, on a MariaDB that understands them: PL/SQL in its mode for it, SQL PL as
+/// what both have of the standard.
+#[cfg(feature = "odbc")]
+fn conforms_on_a_stand_in(dialect: &str) {
+    let Some((server, url)) = odbc::Place::stand_in(dialect) else { return };
+    block_on(async {
+        let mut client = support::mysql_client(&server.url(), None).await;
+        let engine = both_ways_conform(&url, &mut client).await;
+        assert_eq!(Engine::<Tpcc>::dialect(&engine).unwrap().name, dialect);
+        Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
+    });
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn oracle_conforms_on_a_stand_in() {
+    conforms_on_a_stand_in("oracle");
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn db2_conforms_on_a_stand_in() {
+    conforms_on_a_stand_in("db2");
 }
 
 /// On what another engine has loaded.
@@ -299,7 +435,7 @@ fn sqlite_conforms_over_odbc() {
     let url = odbc::sqlite_url(&options.file);
     block_on(async {
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::sqlite(&options.file, table, sink);
-        let engine = odbc_conforms(&url, false, suite::SCRIPT, rows).await;
+        let engine = odbc_conforms(&url, Via::Statements, false, suite::SCRIPT, rows).await;
         let stranger = rusqlite::Connection::open(&options.file).unwrap();
         faults::are_told(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
     });
@@ -396,7 +532,7 @@ fn sessions_side_by_side_agree_with_sqlite() {
 }
 
 /// What several sessions were told together is what the database holds.
-async fn side_by_side<E: Sessions<Tpcc>>(engine: &E) {
+pub async fn side_by_side<E: Sessions<Tpcc>>(engine: &E) {
     const SESSIONS: u64 = 4;
     let before = engine.effects().await.unwrap();
     let delivered = Mutex::new(BTreeSet::new());

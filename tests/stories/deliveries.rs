@@ -21,7 +21,8 @@ use tempfile::TempDir;
 /// What the clock of a database and that of the run may differ by, in microseconds.
 const CLOCKS: i64 = 1_000_000;
 /// Ten terminals that send some 80 transactions a second.
-const PACED: [&str; 8] = ["--pace", "standard*0.005", "--clients", "4", "--ramp-up", "1s", "--duration", "6s"];
+const PACED: [&str; 10] =
+    ["--pace", "standard*0.005", "--clients", "4", "--ramp-up", "1s", "--duration", "8s", "--seed", "5"];
 
 /// W_ID, D_ID and O_ID.
 type Order = (i32, i32, i32);
@@ -150,7 +151,7 @@ fn at_work(place: &Path, duration: &str) -> Working {
     let arguments =
         [&["run", "--db", "sqlite:loaded.db", "--check", "none", "--out", "record", "--json"], &paced[..]].concat();
     let mut working = start(graymark(place, &arguments));
-    let limit = Instant::now() + Duration::from_secs(120);
+    let limit = Instant::now() + Duration::from_secs(300);
     while deliveries::lines(&place.join("record")) == 0 {
         assert!(working.at_work() && Instant::now() < limit, "no Delivery in the file");
         std::thread::sleep(Duration::from_millis(50));
@@ -163,7 +164,7 @@ fn at_work(place: &Path, duration: &str) -> Working {
 fn lines_that_are_lost_break_the_rule() {
     let place = loaded();
     let record = place.path().join("record");
-    let working = at_work(place.path(), "12s");
+    let working = at_work(place.path(), "20s");
     File::options().write(true).truncate(true).open(record.join(file::DELIVERIES)).unwrap();
     let (_, done) = working.end();
     assert_eq!(done.code, Some(0), "{done:?}");
@@ -193,7 +194,7 @@ fn a_killed_run_leaves_the_lines_that_it_had() {
 fn a_run_without_pace_has_no_result_file() {
     let place = loaded();
     let run =
-        ["run", "--db", "sqlite:loaded.db", "--check", "none", "--clients", "1", "--ramp-up", "0s", "--duration", "1s"];
+        ["run", "--db", "sqlite:loaded.db", "--check", "none", "--clients", "1", "--ramp-up", "0s", "--duration", "3s"];
     let summary = succeed(place.path(), &[&run, &["--out", "record", "--json"][..]].concat()).json();
     assert!(!place.path().join("record").join(file::DELIVERIES).exists());
     assert_eq!(rule(&summary)["state"], "not tested");

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{graymark, run, start};
+use crate::support::stand_in;
 use crate::support::{
     block_on, client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server, with_database,
 };
@@ -71,7 +72,7 @@ fn a_doctor_who_is_stopped_removes_what_it_made() {
     doctor.signal(Signal::SIGINT);
     let (status, done) = doctor.end();
     assert_eq!(status.code(), Some(130), "{done:?}");
-    assert!(done.out.contains("ended before its time") && done.out.contains("bulk load"), "{done:?}");
+    assert!(done.out.contains("stopped early") && done.out.contains("bulk load"), "{done:?}");
     assert_eq!(block_on(left(&server.url())), 0);
 }
 
@@ -117,7 +118,7 @@ fn what_a_killed_doctor_left_is_removed_and_nothing_of_others() {
         });
         let told = run(place.path(), &["doctor", "--db", &url]);
         for other in of_others.iter().map(String::as_str).chain([elsewhere]) {
-            assert!(told.out.contains(&format!("{other}: another doctor made it, and may be at work")), "{told:?}");
+            assert!(told.out.contains(&format!("{other}: made by another doctor, which may still run")), "{told:?}");
         }
         assert_eq!(schemas().len(), of_others.len() + 1, "{:?}", schemas());
         at_work.signal(Signal::SIGCONT);
@@ -154,6 +155,10 @@ fn a_stand_in_takes_each_dialect_that_no_server_is_to_be_had_for() {
             let found = examine(place.path(), &format!("{}&dialect={dialect}", server.url()), 0);
             assert_eq!(found["works_with"], dialect, "{found}");
         }
+        let port = stand_in::with_words(server.port(), &[("INDEX ASYNC", "INDEX      ")]);
+        let url = server.tcp_url().replace(&format!(":{}/", server.port()), &format!(":{port}/"));
+        let found = examine(place.path(), &format!("{url}?sslmode=disable&dialect=aurora-dsql"), 0);
+        assert_eq!(found["works_with"], "aurora-dsql", "{found}");
     }
     if let Some(()) = require_mariadb() {
         let server = small_mariadb(&[]);

@@ -48,9 +48,9 @@ const OVER_POSTGRES: [(&str, &[Planted]); 3] = [
             ("XX000", "schema version mismatch for table 0000", Failed),
         ],
     ),
-    // Aurora DSQL has the usual SQLSTATE, and its own code in the text.
+    // The usual SQLSTATE, and a code of its own in the text.
     (
-        "postgres-plain",
+        "aurora-dsql",
         &[
             ("40001", "change conflicts with another transaction, please retry: (OC000)", Retried("serialization")),
             (

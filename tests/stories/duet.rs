@@ -23,6 +23,12 @@ fn two_databases_take_turns_on_copies_of_one() {
     assert_eq!(succeed(place, &["report", "twins", "--json"]).json(), found);
     assert!(succeed(place, &["report", "twins"]).out.contains("one after the other in the same time"));
     assert!(succeed(place, &["list"]).out.contains("duet: "));
+    // Where the sides are not ranked, no interval suggests a winner.
+    let mut refused = found.clone();
+    (refused["lead"], refused["sentence"]) = ("not_ranked".into(), "Not ranked: they differ.".into());
+    std::fs::write(place.join("graymark-runs/duet/duet.json"), refused.to_string()).unwrap();
+    let told = succeed(place, &["report", "twins"]).out;
+    assert!(!told.contains("one after the other in the same time") && !told.contains(" %"), "{told}");
     let left: Vec<_> = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["graymark-runs"], "its databases are gone");
 }
@@ -42,5 +48,5 @@ fn what_is_faster_is_told_and_mistakes_are_refused() {
     run(place, &["duet", "sqlite:x.db", "sqlite:x.db?cache=2"]).refused(2, &["in the same place"]);
     run(place, &["duet", "sqlite:x.db", "postgres://host/db", "--b", "x=1"]).refused(2, &["yourself"]);
     run(place, &["duet", "sqlite:x.db", "--duration", "15s"]).refused(2, &["too short for two pairs"]);
-    run(place, &["duet", "sqlite:x.db", "--slice", "1s"]).refused(2, &["--slice is 2 s at least"]);
+    run(place, &["duet", "sqlite:x.db", "--slice", "1s"]).refused(2, &["--slice must be at least 2 s"]);
 }

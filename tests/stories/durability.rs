@@ -11,7 +11,7 @@ use mysql_async::prelude::Queryable;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A run of a second: what it says of durability, its first lines of text and its rule.
+/// A short run: what it says of durability, its first lines of text and its rule.
 fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
     let run = [
         "run",
@@ -23,7 +23,11 @@ fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Val
         "--ramp-up",
         "0s",
         "--duration",
-        "1s",
+        "2s",
+        "--rate",
+        "20",
+        "--mix",
+        "new_order=1,payment=1",
         "--check",
         "none",
         "--out",
@@ -124,5 +128,5 @@ fn mariadb_that_does_not_wait_for_the_disk_is_told() {
     }
     does("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
     does("ALTER TABLE history ENGINE = Aria");
-    loses(durability(place.path(), &url, "engines"), "tables that InnoDB does not keep: history (Aria)");
+    loses(durability(place.path(), &url, "engines"), "tables of other engines than InnoDB: history (Aria)");
 }

@@ -66,8 +66,8 @@ fn without_json_the_result_is_told_as_text() {
     let written = std::fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
     assert_eq!(told.out.lines().next(), written.lines().next());
     // A first run in which nothing is wrong alarms nobody.
-    let alarms =
-        told.out.lines().filter(|line| line.starts_with("! ") && !line.starts_with("! Not alone on the machine"));
+    let others = "! Machine not quiet";
+    let alarms = told.out.lines().filter(|line| line.starts_with("! ") && !line.starts_with(others));
     assert!(told.out.lines().count() <= 10 && alarms.count() == 0, "{}", told.out);
     let full = succeed(place.path(), &["report", "record", "--full"]);
     assert_eq!(full.out, written);
@@ -81,7 +81,7 @@ fn a_private_postgres_by_procedures_and_by_statements() {
     let common = ["--set", "fsync=off", "--set", "shared_buffers=64MB"];
     let bench = |via: &str| {
         let usual = ["bench", "--db", &db, "--via", via, "--duration", "2s", "--ramp-up", "1s", "--json"];
-        let done = succeed(place.path(), &[&usual[..], &common].concat());
+        let done = succeed(place.path(), &[&usual[..], &common, &["--rate", "40"]].concat());
         let summary = done.json();
         honest(&summary);
         assert_eq!((&summary["engine"]["name"], &summary["via"]), (&Value::from("PostgreSQL"), &Value::from(via)));
@@ -112,6 +112,10 @@ fn a_private_postgres_leaves_with_its_bench() {
     let commands = tutorial::commands("first-result.md");
     let [_, (text, _), (json, paths)] = &commands[..] else { panic!("{commands:?}") };
     assert!(text.starts_with(&["bench", "--db", "postgres:local"].map(str::to_owned)), "{text:?}");
+    let read = text.iter().map(String::as_str).chain(["--set", "fsync=off", "--ramp-up", "0s"]).collect::<Vec<_>>();
+    let read = succeed(open_directory().path(), &read);
+    let screen: Vec<&str> = read.out.lines().collect();
+    assert!(screen.len() <= 10 && screen[0].contains(" NOPM") && screen[1].contains("PostgreSQL"), "{read:?}");
     let arguments = json.iter().map(String::as_str).chain(["--set", "fsync=off", "--ramp-up", "0s"]);
     let arguments: Vec<&str> = arguments.collect();
     let mut command = support::command::graymark(place.path(), &arguments);
@@ -146,7 +150,7 @@ fn honest_bank(summary: &Value, profile: &str) {
 #[test]
 fn each_workload_has_a_file_of_its_own_by_default() {
     let place = TempDir::new().unwrap();
-    let short = ["--duration", "1s", "--ramp-up", "0s", "--json"];
+    let short = ["--duration", "3s", "--rate", "40", "--ramp-up", "0s", "--json"];
     let first = succeed(place.path(), &[&["bench"], &short[..]].concat()).json();
     honest(&first);
     let record = new_record(place.path(), &[]);
@@ -195,7 +199,7 @@ fn another_mix_is_run_and_told() {
     let plan =
         std::fs::read_to_string(place.path().join(summary["record"].as_str().unwrap()).join("plan.toml")).unwrap();
     assert!(plan.contains("mix = \"new_order=3,stock_level=1\""), "{plan}");
-    mixed(&["--mix", "new_order=3,stock=1"]).refused(2, &["no transaction type `stock`", "stock_level"]);
+    mixed(&["--mix", "new_order=3,stock=1"]).refused(2, &["unknown transaction type `stock`", "stock_level"]);
     let bank = ["run", "debitcredit", "--db", "simulated:", "--mix", "new_order=1"];
     run(place.path(), &bank).refused(2, &["one transaction type"]);
 }
@@ -203,10 +207,11 @@ fn another_mix_is_run_and_told() {
 #[test]
 fn a_bank_of_each_profile_in_a_private_postgres() {
     let Some(()) = require_postgres() else { return };
-    // With the standard's think times, ten tellers do a transaction a second.
+    // With the standard's think times, ten tellers do a transaction a second on average: with this seed, 8 in the four
+    // seconds of the interval. A random seed can give none.
     for (profile, via, metric, pace, duration) in [
-        ("gray", "statements", "tps", "none", "1s"),
-        ("tpc-b", "procedures", "tpsB-gm", "none", "1s"),
+        ("gray", "statements", "tps", "none", "2s"),
+        ("tpc-b", "procedures", "tpsB-gm", "none", "2s"),
         ("tpc-a", "procedures", "tpsA-gm", "standard", "4s"),
     ] {
         let place = open_directory();
@@ -225,6 +230,8 @@ fn a_bank_of_each_profile_in_a_private_postgres() {
             "1s",
             "--duration",
             duration,
+            "--seed",
+            "7",
             "--json",
         ];
         let summary = succeed(place.path(), &[&bench, &common[..]].concat()).json();
@@ -366,7 +373,7 @@ fn a_reader_that_goes_away_is_no_mistake() {
     let place = TempDir::new().unwrap();
     for arguments in [
         &["check", "--json"][..],
-        &["bench", "--duration", "1s", "--ramp-up", "0s", "--out", "record"],
+        &["bench", "--duration", "3s", "--rate", "40", "--ramp-up", "0s", "--out", "record"],
         &["report", "record"],
     ] {
         if arguments[0] == "check" {
@@ -396,7 +403,8 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
             support::client(&url).await.batch_execute(text).await.unwrap_or_else(|error| panic!("{text}: {error}"))
         });
     };
-    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--json", "--check", "none"];
+    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "2s", "--json", "--check", "none"];
+    let run = [&run[..], &["--rate", "20", "--mix", "new_order=1,payment=1"]].concat();
     let summary = |url: &str, more: &[&str]| {
         let done = with(url, &[&run[..], more].concat());
         assert_eq!(done.code, Some(0), "{done:?}");

@@ -83,16 +83,29 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     file.execute_batch("DROP VIEW low; DROP TABLE mine; ALTER TABLE history RENAME TO kept; CREATE TABLE history (x)")
         .unwrap();
     with(&["drop"]).refused(DATABASE, &["the table history has no column h_c_id"]);
-    // A table of somebody else beside ours stays.
-    file.execute_batch("DROP TABLE history; ALTER TABLE kept RENAME TO history; CREATE TABLE mine AS SELECT 7 AS x")
-        .unwrap();
-    assert_eq!(with(&["drop"]).code, Some(0));
+    // A column of somebody else in one of ours.
+    file.execute_batch(
+        "DROP TABLE history; ALTER TABLE kept RENAME TO history; ALTER TABLE item ADD COLUMN shelf TEXT",
+    )
+    .unwrap();
+    with(&["drop"]).refused(DATABASE, &["nothing was dropped", "item.shelf"]);
+    assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
+    // Tables of somebody else beside ours stay, also one whose module Graymark's SQLite does not have.
+    file.execute_batch(
+        "ALTER TABLE item DROP COLUMN shelf; CREATE TABLE mine AS SELECT 7 AS x; PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql)
+         VALUES ('table', 'notes', 'notes', 0, 'CREATE VIRTUAL TABLE notes USING elsewhere (words)');
+         PRAGMA writable_schema = OFF",
+    )
+    .unwrap();
+    let dropped = with(&["drop"]);
+    assert_eq!(dropped.code, Some(0), "{dropped:?}");
     let left: String = file
         .query_row("SELECT group_concat(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'", [], |row| row.get(0))
         .unwrap();
     assert_eq!(
         (left.as_str(), file.query_row("SELECT x FROM mine", [], |row| row.get::<_, i64>(0)).unwrap()),
-        ("mine", 7)
+        ("mine,notes", 7)
     );
 }
 
@@ -137,7 +150,7 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
 
     // What it advises serves every command, whatever the name.
     let own = at("My%20%22own%22%27s");
-    let quick = ["--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
+    let quick = ["--clients", "2", "--ramp-up", "0s", "--duration", "3s"];
     succeed(place.path(), &["load", "-w", "1", "--foreign-keys", "--db", &own]);
     succeed(place.path(), &["check", "--db", &own]);
     for via in ["procedures", "statements"] {
@@ -195,6 +208,10 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     }
     assert_eq!(asked(&url, &format!("SELECT count(*) FROM {quoted}.stock")), ["100000"]);
     assert_eq!(asked(&url, routines), ["6"]);
+    // A column of somebody else in a table of ours.
+    asked(&url, &format!("ALTER TABLE {quoted}.item ADD shelf text"));
+    on(&own, &["drop"]).refused(DATABASE, &["nothing was dropped", "item.shelf"]);
+    asked(&url, &format!("ALTER TABLE {quoted}.item DROP shelf"));
     // A restore takes nobody else's rows away with its own.
     asked(
         &url,

@@ -69,19 +69,23 @@ fn order_numbers_of_a_postgres_that_looks_before_it_waits_are_found() {
     assert!(example["key"].as_str().unwrap().starts_with("order numbers of district"), "{example}");
     assert!(example["transactions"].as_array().unwrap().len() > 1, "{example}");
     let text = succeed(place, &["report", "planted", "--full"]).out;
-    assert!(text.contains("Transactions were not kept apart"), "{text}");
+    assert!(text.contains("Isolation anomalies"), "{text}");
 }
 
-/// Transactions that change nothing go to a standby that shows everything half a second late.
+/// Transactions that change nothing go to a standby that shows everything so late that it shows nothing of the run.
 #[test]
 fn reads_from_a_standby_that_lags_behind_are_found_stale() {
     let Some(()) = require_postgres() else { return };
     let place = open_directory();
-    let url = "postgres:local?standbys=1&sync=off&fsync=off&shared_buffers=64MB&recovery_min_apply_delay=500ms";
-    let load = ["bench", "tpcc", "--db", url, "-w", "1", "--seed", "5", "--read-only-on", "standby"];
-    let times = ["--clients", "4", "--ramp-up", "0s", "--duration", "3s", "--check", "none", "--out", "record"];
+    let settings = "standbys=1&sync=off&fsync=off&shared_buffers=64MB&recovery_min_apply_delay=5s";
+    let url = format!("postgres:local?data={}&{settings}", place.path().join("data").display());
+    let load = ["bench", "tpcc", "--db", &url, "-w", "1", "--read-only-on", "standby"];
+    let times = ["--clients", "4", "--ramp-up", "0s", "--duration", "3s", "--check", "none"];
     let kept = ["--mix", "new_order=1,order_status=1", "--history", "100%", "--json"];
-    let done = run(place.path(), &[&load[..], &times, &kept].concat());
+    // Somebody has to ask for a customer who has just ordered: on a busy machine a run may be too short for that.
+    let runs = (0..10).map(|_| run(place.path(), &[&load[..], &times, &kept].concat()));
+    let stale = |done: &Done| !anomalies(done).as_object().unwrap().is_empty();
+    let done = runs.into_iter().find(stale).expect("no stale read in ten runs");
     assert_eq!(done.code, Some(1), "{done:?}");
     let found = anomalies(&done);
     let stale = found["stale read"].as_u64();

@@ -3,7 +3,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +13,8 @@ use nix::unistd::{Uid, User, chown};
 use serde_json::Value;
 
 use crate::support::command::{graymark, open_directory, run, start, succeed};
-use crate::support::{block_on, client, require_mariadb, require_postgres, small_mariadb};
+use crate::support::ports::free_ports;
+use crate::support::{block_on, client, require_mariadb, require_postgres, small_mariadb, small_server, stand_in};
 
 /// A PostgreSQL server of this test's own, which may replicate another.
 struct Node {
@@ -46,7 +46,7 @@ fn done(command: &mut Command) {
 
 impl Node {
     fn at(data: PathBuf, settings: &str) -> Node {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_ports(1);
         let mut file = OpenOptions::new().append(true).open(data.join("postgresql.conf")).unwrap();
         let usual =
             "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\nshared_buffers = '64MB'";
@@ -109,7 +109,7 @@ fn sessions_follow_the_writer_when_its_host_is_lost() {
     run(place.path(), &["check", "debitcredit", "--db", &primary_wanted])
         .refused(3, &["no host of the URL takes the connection", &hosts[0], &format!("{} is a standby", hosts[1])]);
     standby.control(&["-w", "promote"]);
-    at_work.wait_for("run: session 0 is back");
+    at_work.wait_for("run: session 0 reconnected");
     let alone = format!("postgres://postgres@{}/postgres", hosts[1]);
     block_on(async {
         let before = transactions(&alone).await;
@@ -135,6 +135,27 @@ fn sessions_follow_the_writer_when_its_host_is_lost() {
     assert!(told.contains("Hosts") && told.contains("without sessions from second"), "{told}");
     let standby_wanted = run(place.path(), &["check", "debitcredit", "--db", &url("standby")]);
     standby_wanted.refused(3, &[&format!("{} is the primary", hosts[1])]);
+}
+
+/// The planted fault: no reply to a commit on one of two hosts can be read, so that its sessions are given up until all
+/// are at the other one.
+#[test]
+fn a_session_that_is_opened_again_at_another_host_counts_there() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), open_directory());
+    let own = format!("{}?sslmode=disable", server.tcp_url());
+    succeed(place.path(), &["load", "debitcredit", "--db", &own, "-b", "1", "--seed", "5"]);
+    let port = stand_in::with_answers(server.port(), b"C\0\0\0\x0bCOMMIT\0", b"H\0\0\0\x0bCOMMIT\0");
+    let hosts = [format!("127.0.0.1:{}", server.port()), format!("127.0.0.1:{port}")];
+    let url = format!("{}&load_balance_hosts=random", own.replace(&hosts[0], &hosts.join(",")));
+    let arguments = ["--clients", "4", "--ramp-up", "0s", "--duration", "2s", "--via", "statements", "--json"];
+    let done = run(place.path(), &[&["run", "debitcredit", "--db", &url], &arguments[..]].concat());
+    let summary = done.json();
+    let [good, bad] = summary["hosts"].as_array().unwrap().as_slice() else { panic!("{}", summary["hosts"]) };
+    assert_eq!((good["host"].as_str(), bad["host"].as_str()), (Some(hosts[0].as_str()), Some(hosts[1].as_str())));
+    assert!(bad["sessions_begin"].as_u64() > Some(0), "{bad}");
+    assert_eq!((&good["sessions_end"], &bad["sessions_end"]), (&Value::from(4), &Value::from(0)), "{good} {bad}");
+    assert_eq!((&good["lost"], &bad["lost"]), (&Value::from(0), &Value::from(0)), "{good} {bad}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn a_run_ends(signal: Signal) {
     ];
     let mut run = start(graymark(place.path(), &arguments));
     run.wait_for("run: measurement");
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    run.wait_for_seconds(&place.path().join("record"), 1);
     run.signal(signal);
     let (_, done) = run.end();
     assert_eq!(done.code, INTERRUPTED, "{done:?}");
@@ -97,7 +97,7 @@ fn a_second_interrupt_ends_a_run_at_once() {
     let mut run = start(graymark(place.path(), &arguments));
     run.wait_for("run: measurement");
     run.signal(Signal::SIGINT);
-    run.wait_for("graymark: stopping; once more to stop at once");
+    run.wait_for("graymark: stopping; press again to stop at once");
     run.signal(Signal::SIGINT);
     let (_, done) = run.end();
     assert_eq!(done.code, INTERRUPTED, "{done:?}");
@@ -208,7 +208,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_and_nothing_else_is() {
 
     // Stopped twice, it removes what is its own.
     working.signal(Signal::SIGINT);
-    working.wait_for("graymark: stopping; once more to stop at once");
+    working.wait_for("graymark: stopping; press again to stop at once");
     working.signal(Signal::SIGINT);
     let (_, done) = working.end();
     assert_eq!(done.code, INTERRUPTED, "{done:?}");
@@ -238,8 +238,8 @@ fn a_temporary_directory_is_the_servers_and_closed() {
 }
 
 /// A run that was asked to stop has this long at the most; it takes less than ten seconds on a machine that has nothing
-/// else to do.
-const LONGEST: Duration = Duration::from_secs(40);
+/// else to do, and an hour if it does not hear.
+const LONGEST: Duration = Duration::from_secs(120);
 
 fn tell_all(processes: &[u32], signal: Signal) {
     for pid in processes {
@@ -273,7 +273,7 @@ fn a_run_without_answers_ends(workload: &str, db: &str, signal: Signal) {
         ["bench", workload, "--db", db, "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--check", "none"];
     let mut run = start(graymark(place.path(), &[&arguments[..], &["--out", "record", "--json"]].concat()));
     run.wait_for("run: measurement");
-    std::thread::sleep(Duration::from_secs(2));
+    run.wait_for_seconds(&place.path().join("record"), 1);
     let servers = family(run.id()).split_off(1);
     assert!(!servers.is_empty());
     tell_all(&servers, Signal::SIGSTOP);
@@ -328,9 +328,9 @@ fn a_run_on_a_locked_sqlite_ends_on_sigint() {
         ["run", "--db", db, "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--out", "record", "--json"];
     let mut run = start(graymark(place.path(), &arguments));
     run.wait_for("run: measurement");
-    std::thread::sleep(Duration::from_secs(2));
+    run.wait_for_seconds(&place.path().join("record"), 1);
     let other = rusqlite::Connection::open(place.path().join("loaded.db")).unwrap();
-    other.busy_timeout(Duration::from_secs(30)).unwrap();
+    other.busy_timeout(Duration::from_secs(300)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::sleep(Duration::from_secs(2));
     run.signal(Signal::SIGINT);
@@ -352,13 +352,13 @@ fn a_run_behind_a_locked_row_ends_by_itself() {
     let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     let arguments =
-        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "5s", "--timeout", "2s", "--json"];
-    let mut run = start(graymark(place.path(), &arguments));
+        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--timeout", "2s", "--json"];
+    let mut run = start(graymark(place.path(), &[&arguments[..], &["--out", "record"]].concat()));
     run.wait_for("run: measurement");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let other = client(&url).await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        run.wait_for_seconds(&place.path().join("record"), 1);
         other.batch_execute("BEGIN; LOCK TABLE tpcc.district, tpcc.orders IN SHARE ROW EXCLUSIVE MODE").await.unwrap();
         let (_, done) = tokio::task::spawn_blocking(move || run.end()).await.unwrap();
         let summary = done.json();
@@ -387,7 +387,7 @@ fn a_check_and_a_drop_behind_a_lock_end_by_themselves() {
     for command in ["check", "drop", "restore", "scan"] {
         let done = run(place.path(), &[command, "tpcc", "--db", &url, "--timeout", "2s"]);
         assert_eq!(done.code, Some(3), "{command}: {done:?}");
-        assert!(done.err.contains("it gave no answer within 2 s (--timeout waits longer)"), "{command}: {done:?}");
+        assert!(done.err.contains("no response within 2 s (increase --timeout to wait longer)"), "{command}: {done:?}");
     }
     drop(other);
     drop(runtime);
@@ -409,5 +409,6 @@ fn a_load_into_a_server_that_is_stopped_ends_by_itself() {
     tell_all(&servers, Signal::SIGCONT);
     assert_eq!(done.code, Some(3), "{done:?}");
     // Either the rows under way are given up, or the next connection for further ones.
-    assert!(done.err.contains("does not answer"), "{done:?}");
+    let silent = ["does not respond", "does not answer"].iter().any(|words| done.err.contains(words));
+    assert!(silent, "{done:?}");
 }

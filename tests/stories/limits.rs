@@ -34,7 +34,7 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
         let (file, aside) = (place.path().join("record").join(name), place.path().join("aside"));
         fs::rename(&file, &aside).unwrap();
         mkfifo(&file, Mode::S_IRWXU).unwrap();
-        run(place.path(), &["report", "record"]).refused(2, &[name, "no regular file"]);
+        run(place.path(), &["report", "record"]).refused(2, &[name, "not a regular file"]);
         fs::rename(&aside, &file).unwrap();
     }
 }
@@ -59,7 +59,7 @@ fn a_sqlite_file_that_is_removed_ends_the_run() {
     fs::remove_file(place.path().join("loaded.db")).unwrap();
     let (_, done) = working.end();
     assert_eq!(done.code, Some(3), "{done:?}");
-    assert!(done.err.contains("loaded.db is gone: it was removed or renamed; the run was ended"), "{done:?}");
+    assert!(done.err.contains("loaded.db is gone: it was removed or renamed; the run was stopped"), "{done:?}");
 }
 
 /// Sessions of SQLite have a thread each.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support;
 use crate::support::command::{graymark, run, start};
+use crate::support::ports::free_ports;
 use crate::support::wire::Wire;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 /// What a request is answered, as far as it comes before `enough` is in it.
 fn get(port: u16, path: &str, enough: &str) -> String {
     let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    connection.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
     write!(connection, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let (mut text, mut piece) = (String::new(), [0_u8; 4096]);
     while !text.contains(enough) {
@@ -31,16 +32,16 @@ fn get(port: u16, path: &str, enough: &str) -> String {
 #[test]
 fn a_run_is_shown_while_it_goes_on() {
     let place = TempDir::new().unwrap();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    let address = port.to_string();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().port().to_string();
     // A port that is taken is told before anything is run.
-    let taken = ["run", "--db", "simulated:service=1ms", "--listen", &address];
-    run(place.path(), &taken).refused(2, &["cannot listen", "--listen"]);
-    drop(free);
+    let listens = ["run", "--db", "simulated:service=1ms", "--listen"];
+    run(place.path(), &[&listens[..], &[&taken]].concat()).refused(2, &["cannot listen", "--listen"]);
+    // Any port that is free.
     let arguments = ["--duration", "1h", "--ramp-up", "0s", "--check", "none", "--name", "seen", "--out", "record"];
-    let mut working = start(graymark(place.path(), &[&taken[..], &arguments].concat()));
-    working.wait_for("listen: http://127.0.0.1:");
+    let mut working = start(graymark(place.path(), &[&listens[..], &["0"], &arguments].concat()));
+    let told = working.wait_for("listen: http://127.0.0.1:");
+    let port = told.split(['/', ':']).find_map(|part| part.parse::<u16>().ok()).expect("a port");
     working.wait_for("run: measurement");
     // The stream tells of a second when it is over; then the metrics know it, too.
     let events = get(port, "/events", "\"second\":1");
@@ -107,7 +108,7 @@ impl Prometheus {
         let config = fs::read_to_string(root.join("examples/prometheus.yml")).unwrap();
         let config = config.replace("127.0.0.1:9464", &format!("127.0.0.1:{metrics}"));
         fs::write(place.join("prometheus.yml"), config).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_ports(1);
         let said = place.join("prometheus.log");
         let child = Command::new("prometheus")
             .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data"])
@@ -123,7 +124,7 @@ impl Prometheus {
     /// What it answers a query, as soon as `enough` is in it.
     fn answer(&self, query: &str, enough: &str) -> String {
         let query = percent_encoding::utf8_percent_encode(query, percent_encoding::NON_ALPHANUMERIC).to_string();
-        let end = Instant::now() + Duration::from_secs(120);
+        let end = Instant::now() + Duration::from_secs(300);
         loop {
             let there = TcpStream::connect(("127.0.0.1", self.port)).is_ok();
             let answer =

@@ -24,7 +24,7 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     // A little load leaves the machine free for other tests, and time for the sessions to come back.
     let load: &[&str] = match workload {
         "tpcc" => &["--pace", "standard*0.01", "--duration", "60s"],
-        _ => &["--duration", "10s"],
+        _ => &["--rate", "150", "--duration", "25s"],
     };
     let run = ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--out", "record", "--json"];
     let run = [&run[..], load].concat();
@@ -46,7 +46,7 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let summary = done.json();
     let fate = &summary["connections"]["lookup"]["unknown_fate"];
     assert!(
-        text.contains(&format!("Of unknown fate: {} committed, {} not", fate["committed"], fate["not_committed"])),
+        text.contains(&format!("Of unknown outcome: {} committed, {} not", fate["committed"], fate["not_committed"])),
         "{text}"
     );
     summary
@@ -107,11 +107,21 @@ fn commits_cannot_be_lost_behind_others() {
     let server = loaded_server();
     let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
     let run =
-        ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
+        ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "20s", "--out", "record", "--json"];
     let light = ["--pace", "standard*0.01"];
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut working = start(graymark(place.path(), &[&run[..], &light].concat()));
     working.wait_for("run: measurement");
-    std::thread::sleep(Duration::from_secs(3));
+    // The orders of the load obey other conditions than those that a run places: each district needs one of the run.
+    runtime.block_on(async {
+        let client = client(&url).await;
+        let least = "SELECT min(d_next_o_id) FROM tpcc.district";
+        while client.query_one(least, &[]).await.unwrap().get::<_, i32>(0) <= 3_001 {
+            assert!(working.at_work(), "a district without a new order");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    working.wait_for_seconds(&place.path().join("record"), 1);
     server.kill().unwrap();
     working.wait_for("run: session");
     // Until the rows are exchanged, the run makes no newer ones.
@@ -121,17 +131,18 @@ fn commits_cannot_be_lost_behind_others() {
     let exchange = "BEGIN; LOCK TABLE tpcc.district;
         CREATE TEMP TABLE gone AS
             SELECT d_w_id AS w, d_id AS d, d_next_o_id - 1 AS o, d_id % 10 + 1 AS to_d,
-                   (SELECT d_next_o_id - 1 FROM tpcc.district t WHERE t.d_w_id = f.d_w_id AND t.d_id = f.d_id % 10 + 1) AS to_o
+                   (SELECT d_next_o_id - 1 FROM tpcc.district t
+                      WHERE t.d_w_id = f.d_w_id AND t.d_id = f.d_id % 10 + 1) AS to_o
               FROM tpcc.district f;
         UPDATE tpcc.orders SET o_d_id = to_d + 100, o_id = to_o FROM gone WHERE o_w_id = w AND o_d_id = d AND o_id = o;
-        UPDATE tpcc.order_line SET ol_d_id = to_d + 100, ol_o_id = to_o FROM gone WHERE ol_w_id = w AND ol_d_id = d AND ol_o_id = o;
+        UPDATE tpcc.order_line SET ol_d_id = to_d + 100, ol_o_id = to_o FROM gone
+          WHERE ol_w_id = w AND ol_d_id = d AND ol_o_id = o;
         UPDATE tpcc.orders SET o_d_id = o_d_id - 100 WHERE o_d_id > 100;
         UPDATE tpcc.order_line SET ol_d_id = ol_d_id - 100,
                ol_dist_info = (SELECT to_jsonb(s) ->> format('s_dist_%s', lpad((ol_d_id - 100)::text, 2, '0'))
                                  FROM tpcc.stock s WHERE s_w_id = ol_supply_w_id AND s_i_id = ol_i_id)
          WHERE ol_d_id > 100;
         COMMIT";
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { client(&url).await.batch_execute(exchange).await.unwrap() });
     working.signal(Signal::SIGCONT);
     let (_, done) = working.end();
@@ -158,7 +169,7 @@ fn commits_cannot_be_lost_behind_others() {
     let page =
         std::fs::read_to_string(place.path().join("record").join(graymark::result::format::file::REPORT_HTML)).unwrap();
     let header = page.split("</header>").next().unwrap();
-    assert!(header.contains("that the database had acknowledged before a connection was lost"), "{header}");
+    assert!(header.contains("that the database had acknowledged"), "{header}");
 }
 
 #[cfg(feature = "odbc")]

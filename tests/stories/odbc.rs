@@ -308,7 +308,10 @@ fn mistakes_are_told_without_the_password() {
         ("odbc:DSN=nowhere;PWD=se;".to_owned(), "odbc.ini"),
         ("odbc:Driver=/no/such/driver.so;PWD=secret".to_owned(), "install the driver"),
         (url.replace("UID=root", "UID=ann"), "GRAYMARK_ODBC_PWD"),
-        (format!("{}GraymarkDialect=latin;", place.url()), "postgresql, mariadb, sqlite, plain"),
+        (
+            format!("{}GraymarkDialect=latin;", place.url()),
+            "postgresql, mariadb, sqlite, sqlserver, oracle, db2, plain",
+        ),
     ];
     for (url, told) in wrong {
         let Err(Error::Usage(why) | Error::Database(why)) = Odbc::open(support::options(&url, Via::Statements)) else {
@@ -316,9 +319,8 @@ fn mistakes_are_told_without_the_password() {
         };
         assert!(why.contains(told) && !why.contains("cret") && !why.contains('\n'), "{why}");
     }
-    let Err(Error::Usage(why)) = Odbc::open(support::options(&place.url(), Via::Procedures)) else {
-        panic!("procedures")
-    };
+    let plain = format!("{}GraymarkDialect=plain;", place.url());
+    let Err(Error::Usage(why)) = Odbc::open(support::options(&plain, Via::Procedures)) else { panic!("procedures") };
     assert!(why.contains("--via statements"), "{why}");
 }
 
@@ -358,6 +360,10 @@ fn only_what_is_ours_is_dropped(place: &Place) {
     assert_eq!(count("account"), 10_000);
     sql("DROP VIEW {s}rich");
     sql("DROP TABLE {s}site");
+    // A column of somebody else in a table of ours.
+    sql("ALTER TABLE {s}account ADD COLUMN nickname INTEGER");
+    command(&["drop"]).refused(3, &["nothing was dropped", "account.nickname"]);
+    assert_eq!(count("account"), 10_000);
     sql("UPDATE {s}graymark_manifest SET manifest = 'x'");
     command(&["drop"]).refused(3, &["cannot be read", "leaves alone"]);
     assert_eq!(count("account"), 10_000);

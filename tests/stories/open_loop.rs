@@ -148,7 +148,7 @@ fn a_sweep_over_rates_tells_from_which_rate_on_the_database_does_not_keep_up() {
     assert!(rows[0].starts_with("5 ") && rows[0].contains("  kept up"), "{text}");
     assert!(rows[1].starts_with("200 ") && rows[1].contains("did not keep up"), "{text}");
     // Whether it recovers on a busy machine, nobody knows.
-    assert!(rows[2].starts_with("again 5 ") && text.contains("Back at 5 a second: "), "{text}");
+    assert!(rows[2].starts_with("again 5 ") && text.contains("Back at 5 per second: "), "{text}");
     let study = json_file(&place.path().join("rates"), "sweep.json");
     let points = study["series"][0]["points"].as_array().unwrap();
     assert_eq!(points.iter().map(|point| point["at_rate"]["rate"].clone()).collect::<Vec<_>>(), [5.0, 200.0, 5.0]);
@@ -164,11 +164,11 @@ fn what_does_not_go_with_a_rate_is_refused() {
     let refused = |more: &[&str], word: &str| {
         run(place.path(), &[&["run", "--db", "simulated:service=1ms"], more].concat()).refused(2, &[word]);
     };
-    refused(&["--rate", "10", "--pace", "standard"], "leave --pace out");
-    refused(&["--rate", "10", "--stages", "1,2"], "leave --stages out");
-    refused(&["--rate", "10", "--steady", "5s"], "leave --steady out");
+    refused(&["--rate", "10", "--pace", "standard"], "remove --pace");
+    refused(&["--rate", "10", "--stages", "1,2"], "remove --stages");
+    refused(&["--rate", "10", "--steady", "5s"], "remove --steady");
     refused(&["--rate", "10", "--ramp-up", "auto"], "give a time");
     refused(&["--arrivals", "poisson"], "add --rate");
-    refused(&["--rate", "0"], "transactions a second from 0.001");
-    run(place.path(), &["sweep", "load", "--rates", "5", "--pace", "standard"]).refused(2, &["leave --pace out"]);
+    refused(&["--rate", "0"], "transactions per second from 0.001");
+    run(place.path(), &["sweep", "load", "--rates", "5", "--pace", "standard"]).refused(2, &["remove --pace"]);
 }

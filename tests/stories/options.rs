@@ -29,10 +29,10 @@ const COMMANDS: [(&[&str], &[&str]); 15] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 80] = [
+const VALUES: [(&str, &[&str], &str); 81] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
-    ("fault", &["--fault", "1s: kill"], "do = \"kill\""),
+    ("fault", &["--fault", "1s: partition for 1s"], "do = \"partition for 1s\""),
     ("scale", &["-w", "3"], "scale = 3"),
     ("profile", &["--profile", "virtuoso"], "profile = \"virtuoso\""),
     ("jobs", &["--jobs", "3"], "jobs = 3"),
@@ -60,6 +60,7 @@ const VALUES: [(&str, &[&str], &str); 80] = [
     ("via", &["--via", "statements"], "via = \"statements\""),
     ("isolation", &["--isolation", "serializable"], "isolation = \"serializable\""),
     ("read_only_on", &["--read-only-on", "standby"], "read_only_on = \"standby\""),
+    ("connect_rate", &["--connect-rate", "50"], "connect_rate = 50"),
     ("check", &["--check", "none"], "check = \"none\""),
     ("check", &["--check", "after"], "check = \"after\""),
     ("allow_errors", &["--allow-errors", "50%"], "allow_errors = \"0.5\""),
@@ -119,17 +120,17 @@ const APART: [&str; 7] = ["help", "version", "json", "full", "dry_run", "of", "u
 /// Options that a command has for some of its uses, and refuses for others: what the refusal says.
 const REFUSED: [(&[&str], &str, &str); 13] = [
     (&["chaos"], "fault", "graymark chaos has its own ten faults"),
-    (&["chaos"], "stages", "leave --stages out"),
-    (&["chaos"], "stage_duration", "leave --stages out"),
+    (&["chaos"], "stages", "remove --stages"),
+    (&["chaos"], "stage_duration", "remove --stages"),
     (&["chaos"], "duration", "make --duration longer"),
     (&["acid"], "clients", "--crash"),
-    (&["sweep", "load"], "workload", "leave the workload out"),
-    (&["sweep", "warehouses"], "workload", "leave the workload out"),
-    (&["sweep", "max"], "workload", "leave the workload out"),
-    (&["sweep", "max"], "scale", "-w is what this search varies"),
-    (&["sweep", "max"], "clients", "--clients is what this search varies"),
+    (&["sweep", "load"], "workload", "remove the workload"),
+    (&["sweep", "warehouses"], "workload", "remove the workload"),
+    (&["sweep", "max"], "workload", "remove the workload"),
+    (&["sweep", "max"], "scale", "this search varies -w"),
+    (&["sweep", "max"], "clients", "this search varies --clients"),
     (&["sweep", "max"], "steady", "--steady is for runs without think time"),
-    (&["sweep", "max"], "data_directory", "--data-directory is for SQLite and for private servers"),
+    (&["sweep", "max"], "data_directory", "--data-directory is only for SQLite and private servers"),
     (
         &["sweep", "grid"],
         "db",

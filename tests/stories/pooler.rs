@@ -2,7 +2,8 @@
 //! of speaking, nothing is lost.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,6 +13,7 @@ use nix::unistd::{Uid, User};
 use tempfile::TempDir;
 
 use crate::support::command::{json_file, open_directory, succeed};
+use crate::support::ports::free_ports;
 use crate::support::{block_on, client, found, require_postgres, small_server};
 
 /// Connections from the pooler to the server: half as many as sessions.
@@ -36,7 +38,7 @@ impl Pooler {
     /// In front of a server on this machine, whose administrator has the password.
     fn before(program: &Path, server: u16, password: &str) -> Pooler {
         let place = open_directory();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_ports(1);
         let file = place.path().join("pgbouncer.ini");
         let users = place.path().join("users.txt");
         fs::write(&users, format!("\"postgres\" \"{password}\"\n")).unwrap();
@@ -49,13 +51,15 @@ impl Pooler {
         fs::write(&file, text).unwrap();
         let mut command = Command::new(program);
         command.arg("-q").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        fs::set_permissions(&users, fs::Permissions::from_mode(0o600)).unwrap();
         // It refuses to run as root.
         if Uid::effective().is_root() {
             let user = User::from_name("postgres").unwrap().expect("the user postgres");
+            chown(&users, Some(user.uid.as_raw()), None).unwrap();
             command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
         }
         let pooler = Pooler { child: command.spawn().expect("PgBouncer starts"), port, _place: place };
-        let limit = Instant::now() + Duration::from_secs(60);
+        let limit = Instant::now() + Duration::from_secs(300);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < limit, "PgBouncer does not listen");
             std::thread::sleep(Duration::from_millis(20));

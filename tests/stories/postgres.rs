@@ -45,13 +45,14 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         let engine = open(&server.url(), Via::Procedures).await.unwrap();
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Nothing);
         let told = Mutex::new(Vec::new());
-        let report = Engine::<Tpcc>::load(&engine, &one_go, &population, 2, &|step| told.lock().unwrap().push(step)).await.unwrap();
+        let on_step = |step| told.lock().unwrap().push(step);
+        let report = Engine::<Tpcc>::load(&engine, &one_go, &population, 2, &on_step).await.unwrap();
         let rows: u64 = population.parts().iter().map(|part| part.rows).sum();
         assert_eq!((report.rows, report.resumed_rows), (rows, 0));
         let phases: Vec<&str> = report.phases.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(phases, ["schema", "rows", "keys", "procedures", "statistics", "verify"]);
-        let heard: u64 =
-            told.lock().unwrap().iter().map(|step| if let LoadStep::Rows { rows, .. } = step { *rows } else { 0 }).sum();
+        let heard = |step: &LoadStep| if let LoadStep::Rows { rows, .. } = step { *rows } else { 0 };
+        let heard: u64 = told.lock().unwrap().iter().map(heard).sum();
         assert_eq!(heard, rows);
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Complete(one_go.clone()));
         assert!(matches!(load(&engine, &one_go).await, Err(Error::Usage(_))));
@@ -76,11 +77,16 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         tokio::select! {
             biased;
             _ = stopped => {}
-            done = Engine::<Tpcc>::load(&engine, &one_go, &population, 1, &on_step) => panic!("it was not given up: {done:?}"),
+            done = Engine::<Tpcc>::load(&engine, &one_go, &population, 1, &on_step) => {
+                panic!("it was not given up: {done:?}")
+            }
         }
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Unfinished(one_go.clone()));
         let other = load(&engine, &Manifest { seed: 43, ..one_go.clone() }).await.unwrap_err();
-        assert!(matches!(&other, Error::Usage(text) if text.contains("seed 42") && text.contains("graymark drop")), "{other}");
+        assert!(
+            matches!(&other, Error::Usage(text) if text.contains("seed 42") && text.contains("graymark drop")),
+            "{other}"
+        );
         let report = load(&engine, &one_go).await.unwrap();
         assert!(report.resumed_rows > 0);
         assert_eq!(report.rows + report.resumed_rows, rows);
@@ -485,7 +491,8 @@ fn the_plan_of_stock_level_does_not_change_when_orders_grow() {
                     ol_o_id < d_next_o_id \
                     JOIN tpcc.stock ON s_w_id = $1 AND s_i_id = ol_i_id AND s_quantity < $3 WHERE d_w_id = $1 AND d_id \
                     = $2";
-        let forms = [("shipped", shipped), ("procedure", "SELECT * FROM tpcc.stock_level($1, $2, $3)"), ("joined", join)];
+        let procedure = "SELECT * FROM tpcc.stock_level($1, $2, $3)";
+        let forms = [("shipped", shipped), ("procedure", procedure), ("joined", join)];
         client.batch_execute("SET plan_cache_mode = force_generic_plan").await.unwrap();
         for (name, sql) in forms {
             let sql = sql.trim_end().trim_end_matches(';');
@@ -494,7 +501,8 @@ fn the_plan_of_stock_level_does_not_change_when_orders_grow() {
         let reads_all = async |name: &str| {
             let plan = client.simple_query(&format!("EXPLAIN EXECUTE {name} (1, 1, 15)")).await.unwrap();
             plan.iter().any(|line| {
-                matches!(line, tokio_postgres::SimpleQueryMessage::Row(row) if row.get(0).unwrap().contains("Seq Scan on stock"))
+                let tokio_postgres::SimpleQueryMessage::Row(row) = line else { return false };
+                row.get(0).unwrap().contains("Seq Scan on stock")
             })
         };
         for (name, _) in forms {

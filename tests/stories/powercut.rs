@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::command::{Done, run};
@@ -12,7 +12,7 @@ use crate::support::require_postgres;
 fn cuts(place: &Path, db: &str, record: &str, more: &[&str]) -> Option<Done> {
     let usual = ["acid", "debitcredit", "-b", "1", "--db", db, "--seed", "5", "--crash", "power", "--clients", "2"];
     let done = run(place, &[&usual[..], &["--json", "--out", record], more].concat());
-    let cannot = ["cannot mount a disk whose power can be cut", "this Graymark cannot cut the power"];
+    let cannot = ["cannot mount a disk with simulated power cuts", "this Graymark cannot simulate power cuts"];
     match done.err.lines().find(|line| cannot.iter().any(|cannot| line.contains(cannot))) {
         Some(why) => {
             assert_eq!(done.code, Some(3), "{done:?}");
@@ -33,6 +33,7 @@ fn state(acid: &Value, id: &str) -> Value {
 fn lost_by_a_lie(done: &Done) {
     assert_eq!(done.code, Some(1), "{done:?}");
     let planted = done.json();
+    assert_eq!((&planted["planted"], &planted["left"]), (&json!(["lying disk"]), &json!("")));
     let crash = &planted["crashes"][0];
     assert!(crash["lost"].as_u64().unwrap() > 0, "{crash}");
     assert!(crash["power"]["oldest_lost_s"].as_f64().unwrap() >= 0.0, "{crash}");
@@ -63,7 +64,10 @@ fn a_file_survives_cuts_of_the_power_unless_its_disk_lies() {
     assert!(!place.join("x.db").exists(), "the file of that name is another one");
     lost_by_a_lie(&cuts(place, "sqlite:x.db", "planted", &["--lying-disk"]).unwrap());
     let text = run(place, &["report", "planted"]).out;
-    assert!(text.contains("Cuts of the power:") && text.contains("success-1.txt: not survived"), "{text}");
+    assert!(text.contains("! Planted fault: lying disk"), "{text}");
+    let plan = std::fs::read_to_string(place.join("planted/plan.toml")).unwrap();
+    assert!(plan.contains("# crash = \"power\"\n") && plan.contains("# lying_disk = true\n"), "{plan}");
+    assert!(text.contains("Power cuts:") && text.contains("success-1.txt: not survived"), "{text}");
 }
 
 #[test]
@@ -74,4 +78,28 @@ fn a_server_loses_what_its_disk_called_durable_and_was_not() {
     lost_by_a_lie(&done);
     let kept = format!("postgres:local?data={}", place.path().join("data").display());
     cuts(place.path(), &kept, "kept", &[]).unwrap().refused(2, &["leave data= out"]);
+}
+
+/// Pages of the tables that were torn, and whose whole images the log does not have.
+#[test]
+fn torn_pages_that_the_log_cannot_mend_are_found() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    // The server writes pages all the time, because it can keep only few of them.
+    let small = ["--set", "shared_buffers=256kB", "--times"];
+    let with = |record: &str, times: &str, writes: &str| {
+        let more = [&small[..], &[times, "--set", writes]].concat();
+        cuts(place.path(), "postgres:local", record, &more)
+    };
+    let Some(whole) = with("whole", "3", "full_page_writes=on") else { return };
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    let torn = with("torn", "9", "full_page_writes=off").unwrap();
+    assert_eq!(torn.code, Some(1), "{torn:?}");
+    let torn = torn.json();
+    assert_eq!(state(&torn, "durability: power"), Value::from("broken"));
+    let crashes = torn["crashes"].as_array().unwrap();
+    assert_eq!(crashes.len(), 9, "a broken database is taken back, and the series goes on");
+    for crash in crashes.iter().filter(|crash| crash["power"]["loss"] == "whole") {
+        assert!(crash["power"]["unusable"] == "" && crash["lost"] == 0 && crash["failed"] == json!([]), "{crash}");
+    }
 }

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::command::{run, succeed};
-use crate::support::tutorial;
+use crate::support::command::{open_directory, run, succeed};
+use crate::support::{require_postgres, tutorial};
 use graymark::cpus::CpuCount;
 use graymark::study::sizing::PAGE;
 use graymark::study::sizing::observation::{self, Observation};
@@ -110,7 +110,7 @@ fn from_a_sweep_to_a_prediction() {
     let fitted = succeed(place.path(), &["predict", "fit", ".", "--out", "model.toml"]).out;
     for words in [
         "Equation 1: data hit rate",
-        "Equation 2: New-Orders a minute at 8 CPUs",
+        "Equation 2: New-Orders per minute at 8 CPUs",
         "R² =",
         "geometric (Eq. 3)",
         "Knees",
@@ -149,14 +149,14 @@ fn from_a_sweep_to_a_prediction() {
         &["16 CPUs (measured: 4 to 12)", "--extrapolate"],
     );
     refused("run", &["-w", "900", "--buffer", "3GB"], &["900 warehouses (hit rates measured: 100 to 525)"]);
-    refused("run", &["-w", "525", "--buffer", "1MB", "--extrapolate"], &["cannot be", "measured"]);
-    refused("hit", &["-w", "1", "--rate", "0", "--extrapolate"], &["less than a page cannot be"]);
+    refused("run", &["-w", "525", "--buffer", "1MB", "--extrapolate"], &["is impossible", "measured"]);
+    refused("hit", &["-w", "1", "--rate", "0", "--extrapolate"], &["less than a page is impossible"]);
     refused(
         "hit",
         &["-w", "375", "--rate", "99.9"],
         &["MiB of buffer a warehouse (hit rates measured", "--extrapolate"],
     );
-    refused("double", &["-w", "375", "--from", "407500pages"], &["outside of what was measured"]);
+    refused("double", &["-w", "375", "--from", "407500pages"], &["outside of the measured range"]);
 
     // Algorithms I and II show every step, and end where throughput is the ratio for each warehouse.
     let run = at(&["--cpus", "12", "--ratio", "17", "--tolerance", "0.001"]);
@@ -185,7 +185,7 @@ fn from_a_sweep_to_a_prediction() {
     .out;
     assert!(text.contains("Algorithm II") && text.contains("iteration") && text.contains("Answer:"), "{text}");
     let lines = text.lines().filter(|line| line.ends_with("OUTSIDE")).count();
-    assert!(lines >= 2 && text.contains("OUTSIDE of what was measured: 16 CPUs"), "each line says so: {text}");
+    assert!(lines >= 2 && text.contains("OUTSIDE of the measured range: 16 CPUs"), "each line says so: {text}");
 }
 
 #[test]
@@ -299,8 +299,8 @@ fn mistakes_are_told_in_one_line() {
     run(place.path(), &["predict", "ratios", &paper, "--cpus", "0,1"]).refused(USAGE, &["--cpus"]);
 }
 
-/// The sequence of commands in docs/sizing.md, on the points of the measured study; of the sweep, which takes an hour,
-/// the plan.
+/// The sequence of commands in docs/sizing.md, on the points of the measured study; of the sweeps, which take hours,
+/// the plans.
 #[test]
 fn the_commands_of_the_page_work_as_written() {
     let place = TempDir::new().unwrap();
@@ -320,4 +320,56 @@ fn the_commands_of_the_page_work_as_written() {
         let told = succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(!told.out.is_empty(), "{command:?}");
     }
+}
+
+/// The sweeps of docs/sizing.md, with one scale, two sizes of buffers at most and short runs, or as TUTORIAL_SWEEPS=full
+/// has them; and the program that sets a grid beside a simulation.
+#[test]
+fn the_sweeps_of_the_page_measure() {
+    let Some(()) = require_postgres() else { return };
+    let place = open_directory();
+    let full = std::env::var("TUTORIAL_SWEEPS").is_ok_and(|how| how == "full");
+    let commands = tutorial::commands("sizing.md").into_iter().map(|(words, _)| words);
+    let sweeps: Vec<Vec<String>> = commands.filter(|words| words[0] == "sweep").collect();
+    assert_eq!(sweeps.len(), 3, "{sweeps:?}");
+    for (number, sweep) in sweeps.iter().enumerate() {
+        let out = if number == 0 { "SWEEP".to_owned() } else { format!("study-{number}") };
+        let kept = |list: &str, most: usize| list.split(',').take(most).collect::<Vec<_>>().join(",");
+        let mut words: Vec<String> = sweep.clone();
+        if !full {
+            words = sweep
+                .iter()
+                .map(|word| match word.split_once('=') {
+                    Some(("warehouses", _)) => "warehouses=1".to_owned(),
+                    Some(("buffers", list)) => format!("buffers={}", kept(list, 2 - number.min(1))),
+                    Some(("cpus", list)) => format!("cpus={}", kept(list, 1)),
+                    _ => word.clone(),
+                })
+                .collect();
+            for (option, short) in [("--steady", "0s"), ("--ramp-up", "0s"), ("--duration", "3s"), ("--clients", "2")] {
+                match words.iter().position(|word| word == option) {
+                    Some(at) => words[at + 1] = short.to_owned(),
+                    None => words.extend([option.to_owned(), short.to_owned()]),
+                }
+            }
+        }
+        if number > 0 {
+            words.extend(["--out".to_owned(), out.clone()]);
+        }
+        succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+        let points = fs::read_to_string(place.path().join(&out).join("points.csv")).unwrap();
+        assert!(full || points.lines().count() == 1 + (2 - number.min(1)), "{points}");
+    }
+    let page = fs::read_to_string(place.path().join("SWEEP/sweep.html")).unwrap();
+    for word in ["<svg viewBox", "<title>Throughput over buffers</title>", "<nav aria-label=\"Contents\">"] {
+        assert!(page.contains(word), "{word} is not in {page}");
+    }
+    assert_eq!(page.matches("/report.html\">").count(), if full { 48 } else { 2 }, "{page}");
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/study/simulate-grid.sh");
+    let mut beside = std::process::Command::new(script);
+    beside.arg("SWEEP").current_dir(place.path()).env("GRAYMARK", env!("CARGO_BIN_EXE_graymark"));
+    let beside = beside.output().unwrap();
+    let table = String::from_utf8_lossy(&beside.stdout);
+    assert!(beside.status.success() && table.contains("| simulated |"), "{beside:?}");
 }

@@ -132,7 +132,7 @@ fn plans_of_earlier_versions_run_again() {
 #[test]
 fn records_are_what_their_schemas_say() {
     let place = TempDir::new().unwrap();
-    let fresh = ["bench", "-w", "1", "--duration", "1s", "--ramp-up", "0s", "--clients", "2", "--out", "fresh"];
+    let fresh = ["bench", "-w", "1", "--duration", "3s", "--ramp-up", "0s", "--clients", "2", "--out", "fresh"];
     succeed(place.path(), &fresh);
     let kept = versions().into_iter().flat_map(|version| RUNS.map(|run| version.join(run)));
     for record in kept.chain([place.path().join("fresh")]) {
@@ -205,10 +205,10 @@ fn records_of_a_later_version_are_read_as_far_as_they_are_known() {
 
         let told = succeed(later.path(), &["report", "--full", run]);
         for words in [
-            "Status \"sealed\": only a later version of Graymark knows what that means",
-            "1 event left out",
+            "Unknown status \"sealed\", of a later version of Graymark",
+            "1 event skipped",
             "sealed, isolation",
-            " that only a later version of Graymark can tell",
+            " with a state of a later version of Graymark",
         ] {
             assert!(told.out.replace("\n", " ").contains(words), "{words}: {told:?}");
         }
@@ -220,8 +220,8 @@ fn records_of_a_later_version_are_read_as_far_as_they_are_known() {
 
         let [old, new] = [&before, &later].map(|place| place.path().join(run).display().to_string());
         let compared = succeed(later.path(), &["compare", "--across-durability", &old, &new]);
-        let differ = "they differ in transactions by: statements in A, sealed in B";
-        assert!(compared.err.contains(differ), "{compared:?}");
+        let rows: Vec<Vec<&str>> = compared.out.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(rows.contains(&vec!["transactions", "by", "statements", "sealed"]), "{compared:?}");
     }
     succeed(later.path(), &["report", "--table", "tpcc", "debitcredit", "paced"]);
     let words = ["statements", "unused", "complete", "held", "broken", "not tested", "checkpoint", "measurement"];

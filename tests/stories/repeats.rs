@@ -43,7 +43,7 @@ fn repeats_have_inputs_of_their_own_and_come_to_a_mean_with_its_interval() {
     // Its own page is written again; what somebody else has written is not.
     succeed(place, &page);
     fs::write(place.join("mine.html"), "mine").unwrap();
-    run(place, &["report", "often/1", "often/2", "--html=mine.html"]).refused(2, &["is no page of Graymark"]);
+    run(place, &["report", "often/1", "often/2", "--html=mine.html"]).refused(2, &["was not written by Graymark"]);
     assert_eq!(fs::read_to_string(place.join("mine.html")).unwrap(), "mine");
     run(place, &["report", "often/1", "--html"]).refused(2, &["name two to 5 records"]);
 }

@@ -103,7 +103,7 @@ fn a_reproduction_that_was_stopped_goes_on() {
 #[test]
 fn a_document_that_is_none_is_refused() {
     let place = TempDir::new().unwrap();
-    run(place.path(), &["reproduce", "grey"]).refused(2, &["no document `grey`", "gray", ".toml"]);
+    run(place.path(), &["reproduce", "grey"]).refused(2, &["unknown document `grey`", "gray", ".toml"]);
     run(place.path(), &["reproduce", "none.toml"]).refused(2, &["cannot read none.toml"]);
     fs::write(place.path().join("bad.toml"), PAPER.replace("{time}", "{times}")).unwrap();
     run(place.path(), &["reproduce", "bad.toml"]).refused(2, &["bad.toml", "no value `times`"]);

@@ -69,7 +69,7 @@ fn killed(place: &Path, arguments: &[&str], slices: &[(&str, Duration)]) {
         kills += 1;
     }
     let last = succeed(place, arguments);
-    assert!(kills < 3 || last.err.contains("rows are there from an earlier load"), "{last:?}");
+    assert!(kills < 3 || last.err.contains("rows exist from an earlier load"), "{last:?}");
 }
 
 /// Kills the loader up to three times, twice while it writes rows and once while it makes keys.

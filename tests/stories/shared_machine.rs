@@ -67,7 +67,7 @@ fn nothing_is_written_through_links_of_another_user() {
         let done = run(place, arguments);
         assert_eq!(fs::read_to_string(place.join("secret")).unwrap(), secret, "{arguments:?}");
         assert_eq!(done.code, Some(4), "{done:?}");
-        assert!(done.err.contains("is a link of another user's (65534)"), "{done:?}");
+        assert!(done.err.contains("is a symbolic link of another user (65534)"), "{done:?}");
         // The user's own links lead on.
         lchown(place.join(link), Some(0), None).unwrap();
         let done = run(place, arguments);
@@ -77,7 +77,12 @@ fn nothing_is_written_through_links_of_another_user() {
     // A directory behind a link.
     symlink(place.join("elsewhere"), place.join("manual")).unwrap();
     lchown(place.join("manual"), Some(ANOTHER), None).unwrap();
-    run(place, &["man", "manual"]).refused(4, &["manual is a link of another user's"]);
+    run(place, &["man", "manual"]).refused(4, &["manual is a symbolic link of another user"]);
+    let short = ["run", "tpcc", "--db", "simulated:service=5ms", "-w", "1", "--ramp-up", "0s", "--duration", "1s"];
+    run(place, &[&short[..], &["--out", "manual/record"]].concat())
+        .refused(4, &["manual is a symbolic link of another user"]);
+    fs::rename(place.join("manual"), place.join("graymark-runs")).unwrap();
+    run(place, &short).refused(4, &["graymark-runs is a symbolic link of another user"]);
     assert_eq!(fs::read_dir(place.join("elsewhere")).unwrap().count(), 0);
 }
 

@@ -3,14 +3,43 @@
 
 use crate::support;
 use crate::support::command::{run, succeed};
-use crate::support::require_postgres;
+use crate::support::{require_mariadb, require_postgres};
 use graymark::record::Record;
 use graymark::result::Phase;
 use serde_json::Value;
+use std::path::Path;
 use tempfile::TempDir;
+
+/// How long is measured.
+const SECONDS: &str = "5s";
 
 fn rate(of: &Value, name: &str) -> f64 {
     of[name].as_f64().unwrap_or_else(|| panic!("{name} in {of}"))
+}
+
+/// Runs a warehouse on a private server with a buffer of some size, and simulates as many transactions before and in
+/// the measurement: the summary, and the simulation. `simulate` is given the transactions a second.
+fn measured_and_simulated(
+    place: &Path,
+    db: &str,
+    buffer: &str,
+    bench: &[&str],
+    simulate: impl Fn(u64) -> Vec<String>,
+) -> (Value, Value) {
+    let arguments = ["bench", "--db", db, "-w", "1", "--clients", "2", "--seed", "3", "--check", "none"];
+    let out = format!("of-{buffer}");
+    succeed(place, &[&arguments[..], &["--duration", SECONDS, "--out", &out], bench].concat());
+    let record = Record::open(&place.join(&out)).unwrap();
+    let summary = serde_json::to_value(record.summary.as_ref().unwrap()).unwrap();
+    let completed = |phase| record.series.iter().filter(|row| row.phase == phase).map(|row| row.completed).sum::<u64>();
+    let (warm_up, counted) = (completed(Phase::RampUp), completed(Phase::Measurement));
+    let seconds = rate(&summary, "ramp_up_s") + rate(&summary, "interval_s");
+    let simulate = simulate(((warm_up + counted) as f64 / seconds).ceil() as u64);
+    let simulate: Vec<&str> = simulate.iter().map(String::as_str).collect();
+    let (warm_up, counted) = (warm_up.to_string(), counted.to_string());
+    let arguments = ["predict", "simulate", "-w", "1", "--buffer", buffer, "--clients", "2", "--from-empty"];
+    let rest = ["--seed", "4", "--warm-up", &warm_up, "--transactions", &counted, "--json"];
+    (summary, succeed(place, &[&arguments[..], &rest, &simulate].concat()).json())
 }
 
 #[test]
@@ -21,51 +50,36 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
     for buffer in ["16MB", "64MB"] {
         let db =
             format!("postgres:local?data={}&shared_buffers={buffer}&fsync=off", place.path().join(buffer).display());
-        let arguments = [
-            "bench",
-            "--db",
-            &db,
-            "-w",
-            "1",
-            "--set",
-            "autovacuum=off",
-            "--clients",
-            "2",
-            "--seed",
-            "3",
-            "--check",
-            "none",
-        ];
-        succeed(
-            place.path(),
-            &[&arguments[..], &["--ramp-up", "3s", "--duration", "5s", "--out", &format!("of-{buffer}")]].concat(),
-        );
-        let record = Record::open(&place.path().join(format!("of-{buffer}"))).unwrap();
-        let summary = serde_json::to_value(record.summary.as_ref().unwrap()).unwrap();
+        let bench = ["--set", "autovacuum=off", "--ramp-up", "3s"];
+        let simulate = |_| ["--policy", "clock-sweep"].map(str::to_owned).into();
+        let (summary, simulated) = measured_and_simulated(place.path(), &db, buffer, &bench, simulate);
         let measured = &summary["counters"]["pages"];
-        let completed =
-            |phase| record.series.iter().filter(|row| row.phase == phase).map(|row| row.completed).sum::<u64>();
-        let (warm_up, counted) = (completed(Phase::RampUp).to_string(), completed(Phase::Measurement).to_string());
-
-        let arguments = [
-            "predict",
-            "simulate",
-            "-w",
-            "1",
-            "--buffer",
-            buffer,
-            "--policy",
-            "clock-sweep",
-            "--clients",
-            "2",
-            "--from-empty",
-        ];
-        let rest = ["--seed", "4", "--warm-up", &warm_up, "--transactions", &counted, "--json"];
-        let simulated = succeed(place.path(), &[&arguments[..], &rest].concat()).json();
         for kind in ["data", "index", "overall"] {
             let (measured, simulated) = (rate(&measured[kind], "hit_percent"), rate(&simulated["sizes"][0], kind));
             assert!((measured - simulated).abs() < 2.0, "{buffer} {kind}: measured {measured}, simulated {simulated}");
         }
+    }
+}
+
+/// The buffer holds what the load has left in it: it is smaller than the database, and the ramp-up is longer.
+#[test]
+fn a_private_mariadb_finds_what_the_simulation_says() {
+    let Some(()) = require_mariadb() else { return };
+    let place = support::command::open_directory();
+    for buffer in ["48MB", "96MB"] {
+        let db = format!(
+            "mysql:local?data={}&buffers={buffer}&innodb_flush_log_at_trx_commit=0",
+            place.path().join(buffer).display()
+        );
+        // How long a page stays in the old part is a time, so that it matters how fast this machine is now.
+        let simulate = |per_second: u64| {
+            let policy = ["--layout", "innodb", "--policy", "midpoint", "--per-second"].map(str::to_owned);
+            [&policy[..], &[per_second.to_string()]].concat()
+        };
+        let (summary, simulated) = measured_and_simulated(place.path(), &db, buffer, &["--ramp-up", "8s"], simulate);
+        let measured = rate(&summary["counters"]["pages"]["overall"], "hit_percent");
+        let simulated = rate(&simulated["sizes"][0], "overall");
+        assert!((measured - simulated).abs() < 2.0, "{buffer}: measured {measured}, simulated {simulated}");
     }
 }
 
@@ -108,12 +122,14 @@ fn sizes_that_make_no_sense_are_refused_in_one_line() {
     for (buffer, told) in [
         ("much", "64MB"),
         ("8GB..1GB", "smaller size"),
-        ("0", "no size"),
-        ("1GB,,2GB", "no size"),
-        ("1..2..3", "no size"),
+        ("0", "not a size"),
+        ("1GB,,2GB", "not a size"),
+        ("1..2..3", "not a size"),
     ] {
         run(place.path(), &["predict", "simulate", "--buffer", buffer]).refused(2, &["--buffer", told]);
     }
     run(place.path(), &["predict", "simulate", "-w", "100000", "--buffer", "1MB"]).refused(2, &["no page", "--buffer"]);
     run(place.path(), &["predict", "simulate", "--buffer", "1GB", "--page", "1MB"]).refused(2, &["1KiB to 64KiB"]);
+    run(place.path(), &["predict", "simulate", "--buffer", "1GB", "--per-second", "100"])
+        .refused(2, &["--per-second", "midpoint"]);
 }

@@ -1,7 +1,7 @@
 //! A database that stands still has connections and no errors: what its figures do not show is told beside them.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::command::{Done, graymark, json_file, run, start, succeed};
 use crate::support::loaded::{loaded, loaded_server};
@@ -13,9 +13,11 @@ use tempfile::TempDir;
 
 const SECONDS: u64 = 12;
 
-/// A run on one warehouse of PostgreSQL. Another session locks `tables` so many seconds after the measurement began, or
+/// A run on one warehouse of PostgreSQL. Another session locks `tables` after so many seconds of the measurement, or
 /// before the run if `lock_at` is negative, and frees them `held_s` seconds after that, or after the measurement began.
-fn behind(tables: &str, lock_at: i64, held_s: u64) -> (TempDir, Done) {
+///
+/// How long they were locked in the end is returned, too, in seconds.
+fn behind(tables: &str, lock_at: i64, held_s: u64) -> (TempDir, Done, f64) {
     let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let url = server.url();
     let lock = format!("BEGIN; LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE");
@@ -24,22 +26,25 @@ fn behind(tables: &str, lock_at: i64, held_s: u64) -> (TempDir, Done) {
     // Of this seed each type but a locked one is completed before all sessions wait.
     let arguments = [&arguments[..], &["none", "--seed", "3", "--out", "record", "--json"]].concat();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let done = runtime.block_on(async {
+    let (done, locked) = runtime.block_on(async {
         let other = client(&url).await;
         if lock_at < 0 {
             other.batch_execute(&lock).await.unwrap();
         }
         let mut run = start(graymark(place.path(), &arguments));
         run.wait_for("run: measurement");
-        if lock_at >= 0 {
-            tokio::time::sleep(Duration::from_secs(lock_at.unsigned_abs())).await;
+        let mut asked = Instant::now();
+        if let Ok(seconds) = usize::try_from(lock_at) {
+            run.wait_for_seconds(&place.path().join("record"), seconds);
+            asked = Instant::now();
             other.batch_execute(&lock).await.unwrap();
         }
         tokio::time::sleep(Duration::from_secs(held_s)).await;
         other.batch_execute("ROLLBACK").await.unwrap();
-        run.end().1
+        let locked = asked.elapsed().as_secs_f64();
+        (run.end().1, locked)
     });
-    (place, done)
+    (place, done, locked)
 }
 
 /// What a reader meets first, in whatever way the record is shown.
@@ -53,23 +58,24 @@ fn first_words(place: &Path) -> Vec<String> {
 #[test]
 fn a_database_that_stands_still_is_told_beside_the_figure() {
     let Some(()) = require_postgres() else { return };
-    let (place, done) = behind("tpcc.district, tpcc.orders", 2, 5);
+    let (place, done, locked) = behind("tpcc.district, tpcc.orders", 2, 5);
     assert_eq!(done.code, Some(0), "{done:?}");
     let summary = done.json();
     let stretches = summary["standstills"].as_array().unwrap();
     let stood: f64 = stretches.iter().map(|stretch| stretch[1].as_f64().unwrap()).sum();
-    assert!((3.0..=7.0).contains(&stood), "{stretches:?}");
+    // Whole seconds, and a while until somebody is done; on a busy machine it may stand still elsewhere, too.
+    assert!((3.0..=locked + 3.0).contains(&stood), "{stretches:?} behind a lock of {locked} s");
     for words in first_words(place.path()) {
         assert!(words.contains("STANDSTILL"), "{words}");
     }
-    assert!(done.err.contains("Nothing at all was completed in"), "{done:?}");
+    assert!(done.err.contains("No transaction completed in"), "{done:?}");
 }
 
 /// Payments wait from the first to the last second, and end when the measurement is over.
 #[test]
 fn a_type_that_ends_only_after_the_interval_fails_the_run() {
     let Some(()) = require_postgres() else { return };
-    let (place, done) = behind("tpcc.history", -1, SECONDS + 2);
+    let (place, done, _) = behind("tpcc.history", -1, SECONDS + 2);
     assert_eq!(done.code, Some(1), "{done:?}");
     let summary = done.json();
     let payment = &summary["outcomes"]["payment"];
@@ -89,8 +95,9 @@ fn killed_before_its_check(place: &Path) -> PathBuf {
     for number in 0..5 {
         let name = format!("killed-{number}");
         let record = place.join(&name);
-        let working = start(graymark(place, &[&arguments[..], &["--out", &name]].concat()));
+        let mut working = start(graymark(place, &[&arguments[..], &["--out", &name]].concat()));
         while !record.join(file::SUMMARY).exists() {
+            assert!(working.at_work(), "it left no result");
             std::thread::sleep(Duration::from_millis(1));
         }
         working.signal(Signal::SIGKILL);
@@ -108,12 +115,12 @@ fn a_record_that_was_killed_before_its_check_is_no_baseline() {
     let killed = killed_before_its_check(place.path());
     let name = killed.file_name().unwrap().to_str().unwrap();
     let summary = json_file(&killed, file::SUMMARY);
-    assert_eq!(summary["consistency"]["unchecked"], "the command ended before that");
+    assert_eq!(summary["consistency"]["unchecked"], "the command ended before the check");
     let whole = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "2s", "--check", "after"];
     succeed(place.path(), &[&whole[..], &["--out", "whole"]].concat());
     assert_eq!(json_file(&place.path().join("whole"), file::SUMMARY)["consistency"]["unchecked"], Value::Null);
 
-    let why = ["nothing can be measured by this baseline", name, "did not come to its end"];
+    let why = ["the baseline cannot be used", name, "is incomplete"];
     run(place.path(), &["compare", name, "whole", "--max-slowdown", "5%"]).refused(2, &why);
     run(place.path(), &["gate", "--baseline", name, "--max-slowdown", "5%", "--at-most", "10s"]).refused(2, &why);
     // Two seconds are too few to decide by; the baseline is no reason any more.
@@ -126,7 +133,7 @@ fn a_record_that_was_killed_before_its_check_is_no_baseline() {
     let line = list.lines().find(|line| line.contains(name)).unwrap();
     assert!(line.contains("unfinished") && line.contains("not checked"), "{list}");
     let report = succeed(place.path(), &["report", name]).out;
-    assert!(report.contains("Not checked after the run: the command ended before that."), "{report}");
+    assert!(report.contains("Not checked after the run: the command ended before the check."), "{report}");
 }
 
 #[test]

@@ -24,7 +24,8 @@ fn tables_lie_over_table_spaces_through_a_kill_and_are_dropped_with_them() {
     succeed(place.path(), &["load", "debitcredit", "--db", &url("&stripes=3")]);
     // A recovery from the log, which finds the table spaces again; the URL need not name them.
     let run_it =
-        ["run", "debitcredit", "--clients", "2", "--ramp-up", "0s", "--duration", "3s", "--allow-errors", "50%"];
+        ["run", "debitcredit", "--clients", "2", "--ramp-up", "0s", "--duration", "5s", "--allow-errors", "50%"];
+    let run_it = [&run_it[..], &["--rate", "60"]].concat();
     succeed(place.path(), &[&run_it[..], &["--db", &url(""), "--fault", "1s: kill"]].concat());
     let told = told(place.path());
     assert_eq!(told[0], ("stripes".to_owned(), "3".to_owned()), "{told:?}");
@@ -50,7 +51,7 @@ fn given_directories_hold_the_tables_and_are_refused_where_they_would_be_copied(
     }
     let directories = format!("stripes={0}/a,{0}/b", place.path().display());
     let url = format!("postgres:local?fsync=off&data=db&{directories}");
-    let few = ["--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
+    let few = ["--clients", "2", "--ramp-up", "0s", "--duration", "3s"];
     succeed(place.path(), &[&["bench", "debitcredit", "--db", &url][..], &few].concat());
     for disk in ["a", "b"] {
         let bytes: u64 = files(&place.path().join(disk)).iter().map(|file| file.metadata().unwrap().len()).sum();

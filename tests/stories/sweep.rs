@@ -92,7 +92,13 @@ fn the_largest_number_of_warehouses_is_what_the_capacity_allows() {
         assert!(out.join(file).is_file(), "{file}");
     }
     let page = std::fs::read_to_string(out.join("sweep.html")).unwrap();
-    assert!(page.contains("Throughput over warehouses") && page.contains("<svg"), "{page}");
+    assert!(page.contains("<title>Throughput over warehouses</title>") && page.contains("<nav aria-label"), "{page}");
+    // Each point leads to its record.
+    let page = page.replace("&#x2f;", "/");
+    for point in points {
+        let linked = format!("{}/report.html", point["record"].as_str().unwrap());
+        assert!(page.contains(&format!("<a href=\"{linked}\">")) && out.join(&linked).is_file(), "{linked}");
+    }
 
     // A sweep that is done stays as it is, and one with other options is not mixed with it.
     let before = records(&out);
@@ -187,7 +193,7 @@ fn the_largest_number_of_clients_keeps_the_users_constraints() {
 fn three_loads_give_three_points_of_the_curve() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
-    let load = "sweep load --db simulated:service=2ms -w 4 --pace standard*0.01 --ramp-up 1s --duration 4s --json";
+    let load = "sweep load --db simulated:service=2ms -w 4 --pace standard*0.01 --ramp-up 1s --duration 10s --json";
     let sweep = json(&run(&load.split(' ').collect::<Vec<_>>(), &out));
     let points = sweep["series"][0]["points"].as_array().unwrap();
     let full = points.last().unwrap()["throughput"].as_f64().unwrap();
@@ -242,7 +248,7 @@ fn mistakes_are_told_before_anything_is_done() {
         ("sweep warehouses --to 4 --db simulated:service=1ms --cpus 0", "private server"),
         ("sweep warehouses --to 4 --db simulated:service=1ms --data-directory x", "--data-directory"),
         ("sweep load --at 0", "0"),
-        ("sweep max --of clients --to 4 --until p90(refund)<5s", "no transaction"),
+        ("sweep max --of clients --to 4 --until p90(refund)<5s", "is not a transaction type"),
         ("sweep max --of clients --to 4 --until efficiency=1", "none of <"),
         ("sweep max --of clients --to 4 --clients 2 --until tps>1", "--from and --to"),
         ("sweep max --of warehouses --to 4 -w 2 --until tps>1", "--from and --to"),

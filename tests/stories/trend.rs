@@ -53,7 +53,7 @@ fn a_step_in_a_history_is_found_with_what_came_in_there() {
     assert!(text.contains("1 step") && text.contains("commit-14") && text.contains("at run 15: kernel"), "{text}");
 
     fs::write(place.join("mine.html"), "mine").unwrap();
-    run(place, &["trend", "history", "--html=mine.html"]).refused(2, &["no page of Graymark"]);
-    run(place, &["trend", "history", "--tag", "none"]).refused(2, &["no record of a run"]);
-    run(place, &["trend", "nowhere"]).refused(2, &["no directory"]);
+    run(place, &["trend", "history", "--html=mine.html"]).refused(2, &["was not written by Graymark"]);
+    run(place, &["trend", "history", "--tag", "none"]).refused(2, &["no record of a complete run"]);
+    run(place, &["trend", "nowhere"]).refused(2, &["not a directory"]);
 }

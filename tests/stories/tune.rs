@@ -31,7 +31,7 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
     let place = place.path();
     fs::write(place.join("service.toml"), list(&[("fast", "service", "1ms"), ("odd", "service", "none")])).unwrap();
     let simulated = ["tune", "--db", "simulated:service=30ms", "-w", "1", "--clients", "1", "--ramp-up", "0s"];
-    let short = ["--duration", "1s", "--pairs", "3", "--candidates", "service.toml", "--out", "graymark-runs/tune"];
+    let short = ["--duration", "3s", "--pairs", "3", "--candidates", "service.toml", "--out", "graymark-runs/tune"];
     let done = succeed(place, &[&simulated[..], &short, &["--name", "spring", "--json"]].concat());
     let found = done.json();
     let fresh = &found["confirmation"];
@@ -64,7 +64,8 @@ fn mistakes_are_told_before_anything_is_done() {
     run(place, &["tune", "--db", "postgres://host/db"])
         .refused(2, &["with servers of its own alone", "graymark compare"]);
     run(place, &["tune", "--db", "simulated:"]).refused(2, &["no list of candidates for simulated"]);
-    run(place, &["tune", "--db", "postgres:local", "--only", "x"]).refused(2, &["no candidate `x`", "more-buffers"]);
+    run(place, &["tune", "--db", "postgres:local", "--only", "x"])
+        .refused(2, &["unknown candidate `x`", "more-buffers"]);
     run(place, &["tune", "--db", "postgres:local", "--budget", "1m"]).refused(2, &["too short", "--budget"]);
     run(place, &["tune", "--db", "sqlite:x.db", "--only", "flushes-at-checkpoints-only"]).refused(2, &["--allow-loss"]);
     fs::write(place.join("bad.toml"), "[[candidate]]\nname = \"x\"\n").unwrap();

@@ -14,7 +14,8 @@ use tempfile::TempDir;
 /// A run of two seconds on a damaged database: its summary.
 fn worked(place: &Path, db: &str, via: &str) -> Json {
     let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "2s", "--check", "none", "--via", via, "--json"];
-    run(place, &[&["run", "--db", db], &plan[..]].concat()).json()
+    let orders = ["--rate", "100", "--mix", "new_order=1"];
+    run(place, &[&["run", "--db", db], &plan[..], &orders].concat()).json()
 }
 
 /// Each way of speaking on a database in which most items are missing, and then one in which the unused item is for
@@ -96,8 +97,9 @@ fn another_client_at_work_is_told_as_such() {
     // Whoever waits for the disk in a commit lets nobody else in: on a slow one, one of the two would never get its
     // turn.
     let db = "sqlite:loaded.db?synchronous=off";
-    let plan = ["run", "--db", db, "--clients", "1", "--ramp-up", "0s", "--check", "none", "--full"];
-    let one = [&plan[..], &["--duration", "6s", "--out", "one"]].concat();
+    let plan = ["run", "--db", db, "--clients", "1", "--rate", "50", "--ramp-up", "0s", "--check", "none", "--full"];
+    // Long enough for the other one to come and go, on a busy machine, too.
+    let one = [&plan[..], &["--duration", "20s", "--out", "one"]].concat();
     let mut working = start(graymark(place.path(), &one));
     working.wait_for("run: measurement");
     let other = run(place.path(), &[&plan[..], &["--duration", "2s", "--out", "other"]].concat());
@@ -112,7 +114,7 @@ fn another_client_at_work_is_told_as_such() {
         assert!(database["missing"].is_null(), "{database}");
         let told = format!("{unasked} more New-Orders");
         let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(&told) && words.contains("than this run asked for: another client"), "{}", done.out);
+        assert!(words.contains(&told) && words.contains("than this run requested: another client"), "{}", done.out);
         assert!(!words.contains("they are lost"), "{}", done.out);
         let page = std::fs::read_to_string(place.path().join(record).join("report.html")).unwrap();
         assert!(page.contains(&told) && page.contains("another client"), "{record}");

@@ -1,9 +1,9 @@
 //! DebitCredit's tests: those of TPC-B, on the workload's own transaction. Its text could not be read, so that they
 //! have names instead of its clauses' numbers.
 
-use crate::acid::held::Held;
-use crate::acid::player::Client;
-use crate::acid::suite::{Part, Played, Player, Plays, Suite};
+use crate::acid::client::Client;
+use crate::acid::pausable::PausableConnection;
+use crate::acid::suite::{ActionFuture, ClauseTests, LoadClient, Suite, WorkloadActions};
 use crate::acid::values::Values;
 use crate::engine::dialect::Dialect;
 use crate::engine::sql::{Command, SqlWorkload, WorkloadSql};
@@ -18,7 +18,7 @@ use crate::workload::stream::Source;
 use crate::workload::trace::Mark;
 use crate::workload::value::Money;
 
-/// Of the random numbers by which it is drawn who takes part.
+/// Topic of the random numbers that choose the parameters.
 const TOPIC: u64 = 0xac1d;
 /// The one transaction.
 const TRANSACTION: &str = "debit_credit";
@@ -26,23 +26,29 @@ const TRANSACTION: &str = "debit_credit";
 /// DebitCredit's tests.
 pub(in crate::acid) struct DebitCreditSuite;
 
-const PARTS: [Part; 2] = [
-    Part { clause: "atomicity", name: "atomicity", script: include_str!("atomicity.toml") },
-    Part { clause: "isolation", name: "isolation", script: include_str!("isolation.toml") },
+const PARTS: [ClauseTests; 2] = [
+    ClauseTests { clause: "atomicity", name: "atomicity", script: include_str!("atomicity.toml") },
+    ClauseTests { clause: "isolation", name: "isolation", script: include_str!("isolation.toml") },
 ];
 
-impl Plays for DebitCreditSuite {
+impl WorkloadActions for DebitCreditSuite {
     fn statement(&self, name: &str) -> Option<usize> {
         DebitCredit::STATEMENTS.iter().position(|statement| *statement == name)
     }
 
-    fn knows(&self, what: &str) -> bool {
+    fn has_action(&self, what: &str) -> bool {
         what == TRANSACTION
     }
 
-    fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a> {
+    fn run<'a>(
+        &'a self,
+        connection: PausableConnection,
+        via: Via,
+        what: &'a str,
+        values: &'a Values,
+    ) -> ActionFuture<'a> {
         Box::pin(async move {
-            if !self.knows(what) {
+            if !self.has_action(what) {
                 return Err(Failure::Invalid(format!("there is no {what}")));
             }
             let input = Input::of(transfer(values)?);
@@ -58,7 +64,7 @@ impl Suite for DebitCreditSuite {
         DebitCredit::NAME
     }
 
-    fn parts(&self) -> &'static [Part] {
+    fn parts(&self) -> &'static [ClauseTests] {
         &PARTS
     }
 
@@ -77,7 +83,7 @@ impl Suite for DebitCreditSuite {
         WorkloadSql::of::<DebitCredit>(dialect).commands(via)
     }
 
-    fn cast(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String> {
+    fn parameters(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String> {
         let number = DebitCredit::profile(&manifest.parameters);
         let number = number.ok_or("the database's manifest lacks the profile: load it again")?;
         let profile = PROFILES.get(number).ok_or("the database has an unknown profile")?;
@@ -103,7 +109,7 @@ impl Suite for DebitCreditSuite {
         };
         let (amount, amount2) = (draw.within(100, 20_000), draw.within(20_001, 40_000));
         let if_same = |same: bool, amount: i32| if same { amount } else { 0 };
-        let cast = [
+        let parameters = [
             ("profile", i32::try_from(number).unwrap_or_default()),
             ("b", b),
             ("t", t),
@@ -120,14 +126,14 @@ impl Suite for DebitCreditSuite {
             ("amount_on_t2", if_same(t == t2, amount)),
             ("amount_on_b2", if_same(b == b2, amount)),
         ];
-        Ok(cast.into_iter().map(|(name, value)| (name.to_owned(), i64::from(value))).collect())
+        Ok(parameters.into_iter().map(|(name, value)| (name.to_owned(), i64::from(value))).collect())
     }
 
     fn marks(&self) -> Vec<&'static Mark> {
         vec![&HISTORY]
     }
 
-    fn player(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn Player>, Error> {
+    fn client(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn LoadClient>, Error> {
         Ok(Box::new(Client::<DebitCredit>::new(manifest, seed, number, self.marks())?))
     }
 }

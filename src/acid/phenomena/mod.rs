@@ -1,5 +1,5 @@
-//! The phenomena of the literature by their names, on a table of Graymark's own: which of them a database lets through
-//! at a level of isolation, and by what it prevents the others. They are data, as tests are: `phenomena.toml`.
+//! The isolation phenomena of the literature, on a separate table: which of them a database allows at an isolation
+//! level, and how it prevents the others. They are data, like the tests: `phenomena.toml`.
 
 mod levels;
 #[cfg(test)]
@@ -7,10 +7,10 @@ mod tests;
 
 use serde::Deserialize;
 
-use super::held::Held;
+use super::pausable::PausableConnection;
+use super::runner::{InterleavedRun, TestRunner};
 use super::script::{Check, Step};
-use super::stage::{Interleaved, Stage};
-use super::suite::{Played, Plays};
+use super::suite::{ActionFuture, WorkloadActions};
 use super::values::Values;
 use crate::engine::{Error, Failure};
 use crate::result::acid::{Outcome, Phenomenon};
@@ -20,30 +20,30 @@ use crate::result::{Isolation, Via};
 const FILE: &str = include_str!("phenomena.toml");
 /// The folder of their statements in a dialect.
 const FOLDER: &str = "phenomena";
-/// What stands in statements for the schema of the workload's tables.
+/// Placeholder for the schema of the workload's tables in statements.
 const SCHEMA: &str = "{schema}";
 
-/// The file, read.
+/// The contents of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Phenomena {
-    /// What makes the rows anew, before each of them.
+    /// Steps that create the rows again before each phenomenon.
     before: Vec<Step>,
     #[serde(rename = "phenomenon")]
     all: Vec<Script>,
 }
 
-/// A phenomenon: who does what, and what shows it.
+/// A phenomenon: the steps of sessions, and the conditions that show it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Script {
     id: String,
     name: String,
     title: String,
-    /// The lowest level whose definition forbids it.
+    /// The weakest level whose definition forbids it.
     forbidden: String,
     steps: Vec<Step>,
-    /// What is looked at when all have ended.
+    /// Steps after all sessions have finished.
     #[serde(default, rename = "finally")]
     after: Vec<Step>,
     seen: Vec<Check>,
@@ -53,24 +53,29 @@ impl Phenomena {
     /// Reads the file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the file is invalid.
     fn read() -> Result<Phenomena, Error> {
         toml::from_str(FILE).map_err(|error| Error::Usage(format!("the file of phenomena is wrong: {error}")))
     }
 
-    /// Looks for one of them; none if someone asked to stop.
+    /// Tests for one of them; none if the user asked to stop.
     ///
     /// # Errors
     /// If the database cannot be used.
-    fn look(&self, script: &Script, stage: &Stage<'_>, isolation: Isolation) -> Result<Option<Phenomenon>, Error> {
-        let done = stage.interleave([&self.before, &script.steps, &script.after])?;
-        Ok(done.map(|done| script.judged(done, isolation)))
+    fn test(
+        &self,
+        script: &Script,
+        runner: &TestRunner<'_>,
+        isolation: Isolation,
+    ) -> Result<Option<Phenomenon>, Error> {
+        let done = runner.interleave([&self.before, &script.steps, &script.after])?;
+        Ok(done.map(|done| script.evaluate(done, isolation)))
     }
 }
 
 impl Script {
-    /// What was seen. A read that is missing for no refusal says nothing.
-    fn judged(&self, done: Interleaved, isolation: Isolation) -> Phenomenon {
+    /// The result. If a read returned nothing although no transaction was aborted, the phenomenon is not tested.
+    fn evaluate(&self, done: InterleavedRun, isolation: Isolation) -> Phenomenon {
         let unmet = self.seen.iter().filter(|check| !check.0.holds(&done.values));
         let unmet: Vec<String> = unmet.map(|check| check.0.told(&done.values)).collect();
         let any = |key: &str| done.values.iter().any(|(name, value)| name.ends_with(key) && *value > 0);
@@ -98,19 +103,25 @@ impl Script {
     }
 }
 
-/// Sessions of phenomena do nothing but statements.
-struct Nothing;
+/// Sessions of phenomena only execute statements.
+struct NoActions;
 
-impl Plays for Nothing {
+impl WorkloadActions for NoActions {
     fn statement(&self, _name: &str) -> Option<usize> {
         None
     }
 
-    fn knows(&self, _what: &str) -> bool {
+    fn has_action(&self, _what: &str) -> bool {
         false
     }
 
-    fn play<'a>(&'a self, _connection: Held, _via: Via, what: &'a str, _values: &'a Values) -> Played<'a> {
+    fn run<'a>(
+        &'a self,
+        _connection: PausableConnection,
+        _via: Via,
+        what: &'a str,
+        _values: &'a Values,
+    ) -> ActionFuture<'a> {
         Box::pin(async move { Err(Failure::Invalid(format!("there is no {what}"))) })
     }
 }

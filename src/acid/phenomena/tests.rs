@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::*;
-use crate::acid::actor::{Actor, Opening};
-use crate::acid::company::{Equipment, equipment, named};
-use crate::acid::stage::Crew;
+use crate::acid::runner::SessionFactory;
+use crate::acid::session::{SessionOptions, SessionThread};
+use crate::acid::session_factory::{SessionSetup, named, session_setup};
 use crate::drive::Stop;
 use crate::engine::dialect::{DIALECTS, Dialect};
 use crate::engine::sql::{AnyConnection, Arg, Call, Connection, Counts, Row};
@@ -113,17 +114,17 @@ impl Connection for Bare {
     }
 }
 
-struct Bares {
+struct BareSessions {
     rows: Rows,
     names: Arc<Vec<String>>,
     exclusive: Option<Arc<tokio::sync::Mutex<()>>>,
-    opening: Opening,
+    options: SessionOptions,
 }
 
-impl Crew for Bares {
-    fn hire(&self, _via: Via) -> Result<Actor, Error> {
+impl SessionFactory for BareSessions {
+    fn open(&self, _via: Via) -> Result<SessionThread, Error> {
         let (rows, names, exclusive) = (Arc::clone(&self.rows), Arc::clone(&self.names), self.exclusive.clone());
-        Actor::start(self.opening.clone(), async move |_: &Opening| {
+        SessionThread::start(self.options.clone(), async move |_: &SessionOptions| {
             Ok(AnyConnection::of(Bare { rows, names, before: Vec::new(), exclusive, right: None }))
         })
     }
@@ -132,23 +133,24 @@ impl Crew for Bares {
 /// What came of all phenomena on a store that is exclusive or has no isolation.
 fn found(exclusive: bool) -> Vec<Phenomenon> {
     let dialect: &'static Dialect = DIALECTS.iter().find(|dialect| dialect.name == "sqlite").unwrap();
-    let own = named(&dialect.texts(FOLDER, "statements.sql"));
-    let names = Arc::new(own.iter().map(|one| one.name.to_owned()).collect());
-    let equipped = equipment(&Nothing, dialect, Via::Statements, Isolation::Serializable, Vec::new(), &own);
-    let Equipment { opening, own, .. } = equipped;
+    let statements = named(&dialect.texts(FOLDER, "statements.sql"));
+    let names = Arc::new(statements.iter().map(|one| one.name.to_owned()).collect());
+    let setup = session_setup(&NoActions, dialect, Via::Statements, Isolation::Serializable, Vec::new(), &statements);
+    let SessionSetup { options, statements, .. } = setup;
     let exclusive = exclusive.then(|| Arc::new(tokio::sync::Mutex::new(())));
-    let crew = Bares { rows: Rows::default(), names, exclusive, opening };
-    let stage = Stage {
-        crew: &crew,
-        plays: &Nothing,
+    let factory = BareSessions { rows: Rows::default(), names, exclusive, options };
+    let runner = TestRunner {
+        factory: &factory,
+        actions: &NoActions,
         via: Via::Statements,
-        own,
+        statements,
         waits: None,
         in_process: true,
+        limit: Duration::from_secs(60),
         stop: Stop::new(),
     };
     let phenomena = Phenomena::read().unwrap();
-    let look = |script: &Script| phenomena.look(script, &stage, Isolation::Serializable).unwrap().unwrap();
+    let look = |script: &Script| phenomena.test(script, &runner, Isolation::Serializable).unwrap().unwrap();
     phenomena.all.iter().map(look).collect()
 }
 

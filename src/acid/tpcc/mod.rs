@@ -1,8 +1,8 @@
 //! TPC-C's tests: clause 3 of the standard, on the workload's own transactions.
 
-use crate::acid::held::Held;
-use crate::acid::player::Client;
-use crate::acid::suite::{Part, Played, Player, Plays, Suite};
+use crate::acid::client::Client;
+use crate::acid::pausable::PausableConnection;
+use crate::acid::suite::{ActionFuture, ClauseTests, LoadClient, Suite, WorkloadActions};
 use crate::acid::values::Values;
 use crate::engine::dialect::Dialect;
 use crate::engine::sql::tpcc::Statement;
@@ -18,7 +18,7 @@ use crate::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, ORDER_MARKS, Tpcc, UNUS
 use crate::workload::trace::Mark;
 use crate::workload::value::{Money, Value};
 
-/// Of the random numbers by which it is drawn who takes part.
+/// Topic of the random numbers that choose the parameters.
 const TOPIC: u64 = 0xac1d;
 /// What is ordered of an item.
 const QUANTITY: i32 = 5;
@@ -26,12 +26,12 @@ const QUANTITY: i32 = 5;
 /// TPC-C's tests.
 pub(in crate::acid) struct TpccSuite;
 
-const PARTS: [Part; 2] = [
-    Part { clause: "3.2", name: "atomicity", script: include_str!("atomicity.toml") },
-    Part { clause: "3.4", name: "isolation", script: include_str!("isolation.toml") },
+const PARTS: [ClauseTests; 2] = [
+    ClauseTests { clause: "3.2", name: "atomicity", script: include_str!("atomicity.toml") },
+    ClauseTests { clause: "3.4", name: "isolation", script: include_str!("isolation.toml") },
 ];
 
-/// What sessions can be told to do.
+/// The actions of sessions.
 const KNOWN: [&str; 8] = [
     "new_order",
     "new_order_of_unused_item",
@@ -43,16 +43,22 @@ const KNOWN: [&str; 8] = [
     "delivery_take",
 ];
 
-impl Plays for TpccSuite {
+impl WorkloadActions for TpccSuite {
     fn statement(&self, name: &str) -> Option<usize> {
         Tpcc::STATEMENTS.iter().position(|statement| *statement == name)
     }
 
-    fn knows(&self, what: &str) -> bool {
+    fn has_action(&self, what: &str) -> bool {
         KNOWN.contains(&what)
     }
 
-    fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a> {
+    fn run<'a>(
+        &'a self,
+        connection: PausableConnection,
+        via: Via,
+        what: &'a str,
+        values: &'a Values,
+    ) -> ActionFuture<'a> {
         Box::pin(async move {
             if what == "delivery_take" {
                 return take(connection, values).await;
@@ -69,7 +75,7 @@ impl Suite for TpccSuite {
         Tpcc::NAME
     }
 
-    fn parts(&self) -> &'static [Part] {
+    fn parts(&self) -> &'static [ClauseTests] {
         &PARTS
     }
 
@@ -81,7 +87,7 @@ impl Suite for TpccSuite {
         WorkloadSql::of::<Tpcc>(dialect).commands(via)
     }
 
-    fn cast(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String> {
+    fn parameters(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String> {
         let scale = i32::try_from(manifest.scale).unwrap_or(i32::MAX);
         if form == "remote" && scale < 2 {
             return Err("there is one warehouse only: load at least two (-w 2)".to_owned());
@@ -91,7 +97,7 @@ impl Suite for TpccSuite {
         let other = if scale > 1 { (w + draw.within(0, scale - 2)) % scale + 1 } else { w };
         let away = if form == "remote" { other } else { w };
         let x = draw.within(1, ITEMS - 1);
-        let cast = [
+        let parameters = [
             ("w", w),
             ("d", draw.within(1, DISTRICTS)),
             ("c", draw.within(1, CUSTOMERS)),
@@ -104,14 +110,14 @@ impl Suite for TpccSuite {
             ("cw", away),
             ("pw", away),
         ];
-        Ok(cast.into_iter().map(|(name, value)| (name.to_owned(), i64::from(value))).collect())
+        Ok(parameters.into_iter().map(|(name, value)| (name.to_owned(), i64::from(value))).collect())
     }
 
     fn marks(&self) -> Vec<&'static Mark> {
         ORDER_MARKS.to_vec()
     }
 
-    fn player(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn Player>, Error> {
+    fn client(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn LoadClient>, Error> {
         Ok(Box::new(Client::<Tpcc>::new(manifest, seed, number, self.marks())?))
     }
 }
@@ -191,7 +197,7 @@ fn shown(input: &Input, output: &Output) -> Values {
 }
 
 /// What Delivery does first in a district: it looks for the oldest open order, and takes it.
-async fn take(mut connection: Held, values: &Values) -> Result<Values, Failure> {
+async fn take(mut connection: PausableConnection, values: &Values) -> Result<Values, Failure> {
     let districts = [key(values, "d")?];
     let arguments = [Arg::One(Value::Int(key(values, "w")?)), Arg::Ints(&districts)];
     let mut taken = Values::from([("found".to_owned(), 0)]);

@@ -1,4 +1,4 @@
-//! What a run has come to so far, as metrics and as a stream of seconds.
+//! Live figures of a run, as metrics and as a stream of seconds.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -11,22 +11,24 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::cli::progress::Course;
 use crate::measure::counters::{Counter, Growth, Sample};
 use crate::measure::{Interval, quantile_ms};
+use crate::report::format::transaction;
 use crate::result::{Event, Identity, Phase, Step};
 use crate::workload::Headline;
 
-/// The type of examples beside figures, of which there are none.
+/// The type of exemplars, which are not used.
 type Unused = Exemplar<[(&'static str, &'static str); 0], f64>;
 
-/// Seconds that a page which comes late still gets.
+/// Number of past seconds that a new page receives.
 const REMEMBERED: usize = 3_600;
 /// Upper ends of the buckets of response times, in seconds.
 const BUCKETS: [f64; 15] =
     [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// States of terminals and sessions, as metrics and pages name them: whose, and which. Sessions without a connection
-/// have a metric of their own, which is known at once.
+/// States of terminals and sessions, as named in metrics and pages. Sessions without a connection
+/// have a separate metric, which is not sampled.
 const STATES: [(Counter, &str, &str); 6] = [
     (Counter::TerminalsThinking, "terminals", "thinking"),
     (Counter::TerminalsKeying, "terminals", "keying"),
@@ -36,7 +38,7 @@ const STATES: [(Counter, &str, &str); 6] = [
     (Counter::SessionsIdle, "sessions", "idle"),
 ];
 
-/// A run as far as it has come.
+/// The live figures of a run.
 pub(super) struct Live {
     state: Mutex<State>,
     changed: Condvar,
@@ -54,10 +56,14 @@ struct State {
     lost: u64,
     restored: u64,
     phase: &'static str,
+    /// The lengths of the phases.
+    course: Course,
+    /// Seconds of the measurement interval so far, and their sum of what the headline figure counts.
+    measured: (u64, u64),
     sample: Option<Sample>,
-    /// What [`STATES`] were at the last look; none where nobody looked.
+    /// The numbers of [`STATES`] in the last sample; `None` if not sampled.
     states: [Option<i64>; STATES.len()],
-    /// The number of the first message that is remembered.
+    /// The number of the first stored message.
     first: u64,
     messages: VecDeque<String>,
 }
@@ -79,25 +85,32 @@ impl Live {
         Live { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Takes up what happened.
+    /// Adds an event.
     pub(super) fn event(&self, event: &Event) {
         let mut state = self.state();
         match event {
             Event::Step(Step::Connected(Identity { name, version, .. })) => state.engine = format!("{name} {version}"),
-            Event::Step(Step::DriveBegan { headline, counts, workload, transactions, .. }) => {
+            Event::Step(Step::DriveBegan { seconds, ramp_up, headline, counts, workload, transactions }) => {
+                state.course = Course { ramp_up: *ramp_up, total: *seconds };
+                state.measured = (0, 0);
                 state.workload = (*workload).to_owned();
                 state.transactions = transactions;
                 state.headline = *headline;
                 state.new_orders = *counts == Headline::NewOrdersPerMinute;
                 state.totals = vec![Totals::default(); transactions.len()];
             }
+            Event::Settled { seconds, settled, .. } => state.course = Course::settled(*seconds, settled.ramp_up_s),
             Event::Second { second, phase, interval } => state.second(*second, *phase, interval),
             Event::Sampled(sample) => state.sampled(sample),
             Event::SessionLost { .. } => state.lost += 1,
             Event::SessionRestored { .. } => state.restored += 1,
             Event::RunEnded { .. } => {
                 state.phase = "end";
-                state.say(serde_json::json!({ "phase": "end" }));
+                let (seconds, sum) = state.measured;
+                // The figure of the interval, not of the last second, in which transactions only come to their end.
+                let rate = (seconds > 0).then(|| (sum as f64 / seconds as f64).round());
+                let unit = state.unit();
+                state.say(serde_json::json!({ "phase": "end", "rate": rate, "unit": unit, "seconds": seconds }));
             }
             _ => return,
         }
@@ -105,7 +118,7 @@ impl Live {
         self.changed.notify_all();
     }
 
-    /// Messages from number `from` on, and the number of the next one; none if there are none within `limit`.
+    /// Messages from number `from`, and the number of the next one; empty if there are none within `limit`.
     pub(super) fn messages(&self, from: u64, limit: Duration) -> (Vec<String>, u64) {
         let mut state = self.state();
         if state.first + state.messages.len() as u64 <= from {
@@ -132,7 +145,7 @@ impl Live {
 }
 
 impl State {
-    /// Takes what was seen since the last sample; the counters are sums over time.
+    /// Adds a sample; the counters are sums over time.
     fn sampled(&mut self, sample: &Sample) {
         let growth = self.sample.as_ref().and_then(|last| Growth::between(last, sample));
         let of =
@@ -160,23 +173,49 @@ impl State {
         let sum = |of: fn(&crate::measure::Measured) -> u64| interval.transactions.iter().map(of).sum::<u64>();
         let completed = sum(|measured| measured.completed);
         let headline = interval.transactions.get(self.headline);
-        let at = |share| headline.map(|measured| quantile_ms(&measured.response, share));
+        // Without transactions there is no response time, which is not one of 0 ms.
+        let at = |measured: &crate::measure::Measured, share| {
+            (!measured.response.is_empty()).then(|| quantile_ms(&measured.response, share))
+        };
+        let of_headline = |share| headline.and_then(|measured| at(measured, share));
         let rate = headline.filter(|_| self.new_orders).map_or(completed, |measured| measured.completed * 60);
+        if phase == Phase::Measurement {
+            self.measured = (self.measured.0 + 1, self.measured.1 + rate);
+        }
+        let (in_phase, of_phase) = self.course.place(phase, second);
+        let types = self.transactions.iter().zip(&interval.transactions).map(|(name, measured)| {
+            serde_json::json!({
+                "name": transaction(name),
+                "completed": measured.completed,
+                "p50_ms": at(measured, 0.5),
+                "p90_ms": at(measured, 0.9),
+                "p99_ms": at(measured, 0.99),
+            })
+        });
         self.say(serde_json::json!({
             "second": second,
             "phase": phase.name(),
+            "in_phase": in_phase,
+            "of_phase": of_phase,
             "workload": self.workload,
             "engine": self.engine,
-            "unit": if self.new_orders { "New-Orders/min" } else { "transactions/s" },
+            "unit": self.unit(),
             "rate": rate,
-            "p50_ms": at(0.5),
-            "p90_ms": at(0.9),
-            "p99_ms": at(0.99),
+            "main": self.transactions.get(self.headline).map(|name| transaction(name)),
+            "p50_ms": of_headline(0.5),
+            "p90_ms": of_headline(0.9),
+            "p99_ms": of_headline(0.99),
+            "types": types.collect::<Vec<_>>(),
             "errors": sum(|measured| measured.errors),
             "retries": sum(|measured| measured.retries),
             "reconnecting": self.lost.saturating_sub(self.restored),
             "states": self.states_seen().map(|(_, name, seen)| (name, seen)).collect::<HashMap<_, _>>(),
         }));
+    }
+
+    /// The unit of the headline figure.
+    fn unit(&self) -> &'static str {
+        if self.new_orders { "New-Orders/min" } else { "transactions/s" }
     }
 
     fn say(&mut self, message: serde_json::Value) {
@@ -187,7 +226,7 @@ impl State {
         self.messages.push_back(message.to_string());
     }
 
-    /// Whose state, which, and how many were seen in it.
+    /// Kind, state and number of terminals or sessions.
     fn states_seen(&self) -> impl Iterator<Item = (&'static str, &'static str, i64)> {
         STATES.iter().zip(self.states).filter_map(|((_, whose, name), seen)| Some((*whose, *name, seen?)))
     }
@@ -231,8 +270,8 @@ impl Collector for State {
         self.counter(&mut encoder, "transactions", "Transactions that ended, rolled-back ones included", |of| {
             of.completed
         })?;
-        self.counter(&mut encoder, "errors", "Transactions that failed for good", |of| of.errors)?;
-        self.counter(&mut encoder, "retries", "Transactions that were tried again", |of| of.retries)?;
+        self.counter(&mut encoder, "errors", "Transactions that failed after all retries", |of| of.errors)?;
+        self.counter(&mut encoder, "retries", "Retries of transactions", |of| of.retries)?;
         let run = [("run", self.run.as_str())];
         let none: Option<&Unused> = None;
         let mut lost = encoder.encode_descriptor("connections_lost", "Connections lost", None, MetricType::Counter)?;
@@ -242,9 +281,9 @@ impl Collector for State {
         let mut reconnecting = encoder.encode_descriptor("reconnecting", help, None, MetricType::Gauge)?;
         reconnecting.encode_family(&run)?.encode_gauge(&away)?;
         for (whose, help) in [
-            ("terminals", "Terminals in each state at the last look"),
-            ("requests", "Transactions that wait for a session"),
-            ("sessions", "Sessions in each state at the last look"),
+            ("terminals", "Terminals in each state in the last sample"),
+            ("requests", "Transactions waiting for a session"),
+            ("sessions", "Sessions in each state in the last sample"),
         ] {
             let mut metric = encoder.encode_descriptor(whose, help, None, MetricType::Gauge)?;
             for (_, state, seen) in self.states_seen().filter(|(of, _, _)| *of == whose) {
@@ -272,7 +311,8 @@ mod tests {
     fn metrics_add_up_and_a_late_page_gets_what_is_remembered() {
         let live = Live::new("a \"run\"");
         live.event(&Event::Step(Step::DriveBegan {
-            seconds: 2,
+            seconds: 3,
+            ramp_up: 0,
             headline: 0,
             counts: Headline::NewOrdersPerMinute,
             workload: "tpcc",
@@ -311,5 +351,14 @@ mod tests {
         assert_eq!((messages.len(), next), (2, 2));
         assert!(messages[1].contains("\"rate\":180") && messages[1].contains("\"errors\":1"), "{messages:?}");
         assert_eq!(live.messages(2, Duration::ZERO), (Vec::new(), 2));
+        assert!(messages[1].contains("\"in_phase\":2,") && messages[1].contains("\"of_phase\":3,"), "{messages:?}");
+        let types: serde_json::Value = serde_json::from_str(&messages[1]).unwrap();
+        assert_eq!((&types["main"], &types["types"][1]["name"]), (&"New-Order".into(), &"Payment".into()));
+        assert!(types["types"][1]["p50_ms"].is_null(), "nobody was answered: {types}");
+        let wind_down = Box::new(Interval::new(2, 0));
+        live.event(&Event::Second { second: 2, phase: Phase::WindDown, interval: wind_down });
+        live.event(&Event::RunEnded { at: 2.5, interrupted: false });
+        let (messages, _) = live.messages(3, Duration::ZERO);
+        assert!(messages[0].contains("\"rate\":180.0") && messages[0].contains("New-Orders/min"), "{messages:?}");
     }
 }

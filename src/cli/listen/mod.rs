@@ -1,6 +1,6 @@
-//! `--listen`: a run's figures over HTTP while it goes on. `/metrics` is OpenMetrics text for Prometheus, `/` a page
-//! that draws them, `/events` the stream that the page hears. It consumes the run's events; transactions never wait for
-//! it, and it for nobody: who reads too slowly is left behind.
+//! `--listen`: live figures of a run over HTTP. `/metrics` is OpenMetrics text for Prometheus, `/` a page
+//! that plots them, `/events` the event stream of that page. It consumes the run's events; transactions never wait for
+//! it, and it does not wait for slow readers, which lose events.
 
 mod live;
 mod server;
@@ -12,13 +12,13 @@ use crate::engine::Error;
 use crate::result::Event;
 use live::Live;
 
-/// Who shows a run's events.
+/// Serves a run's events.
 pub(super) struct Listener {
     live: Arc<Live>,
 }
 
 impl Listener {
-    /// Listens at an address. `run` is how the run is called in the labels of its metrics.
+    /// Listens at an address. `run` is the run's name in the labels of its metrics.
     ///
     /// # Errors
     /// If the address cannot be listened at.
@@ -31,13 +31,14 @@ impl Listener {
         Ok(Listener { live })
     }
 
-    /// Takes up what happened.
+    /// Adds an event.
     pub(super) fn event(&self, event: &Event) {
         self.live.event(event);
     }
 }
 
-/// An address, or a port of the loopback alone: a run is shown to others only if its user names an address for that.
+/// Parses an address, or a port of the loopback address: a run is only visible to other machines by an explicit
+/// address.
 pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.trim_start_matches(':').parse::<u16>() {
         return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));

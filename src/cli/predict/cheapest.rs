@@ -15,15 +15,14 @@ use crate::study::sizing::predict::{Candidate, Goal, Offer, candidates};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The price file is that of --price elsewhere; parts that bring CPUs or memory say so (`cpus`, `memory_gib`), and those \
-of which there may be more \
-say how many (`most`). See examples/memory-or-cpus.toml.
+The price file is the same as for --price of run; parts that add CPUs or memory state how much (`cpus`, `memory_gib`), \
+and parts of which there may be several state how many (`most`). See examples/memory-or-cpus.toml.
 
 Example: graymark predict cheapest model.toml --price examples/memory-or-cpus.toml --target 60000 -w 10 --extrapolate")]
 pub(super) struct CheapestArgs {
     /// The model file
     model: PathBuf,
-    /// What CPUs, memory and all else cost (TOML)
+    /// Price file: cost of CPUs, memory and all other parts (TOML)
     #[arg(long, value_name = "FILE")]
     price: PathBuf,
     /// New-Orders a minute to reach
@@ -41,7 +40,7 @@ pub(super) struct CheapestArgs {
     /// How throughput grows with CPUs [default: the model's first law]
     #[arg(long, value_name = "LAW")]
     law: Option<Law>,
-    /// Predict outside of the measured range all the same: a guess, which the answer says
+    /// Predict outside the measured range, too: the output marks it as a guess
     #[arg(long)]
     extrapolate: bool,
     /// Print one JSON object on standard output
@@ -49,7 +48,7 @@ pub(super) struct CheapestArgs {
     json: bool,
 }
 
-/// The command: exit code 1 if nothing reaches the target, within what was measured unless it asks for more.
+/// Runs the command. Exit code 1 if nothing reaches the target, within the measured range unless extrapolation is on.
 pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
     let model = file::model(&args.model)?;
     let prices = PriceFile::read(&args.price)?;

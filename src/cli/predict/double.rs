@@ -16,9 +16,8 @@ use crate::study::sizing::predict::{Doubling, Predictor, doublings, quick};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-At one scale each doubling of the buffer gains the same throughput, up to the plateau. So two measurements that are \
-not on it are enough for an \
-estimate without a model.
+At one scale each doubling of the buffer gains the same throughput, up to the plateau. Two measurements below the \
+plateau are therefore enough for an estimate without a model.
 
 Examples:
   graymark predict double model.toml -w 375 --from 800MB --times 2
@@ -30,10 +29,10 @@ pub(super) struct DoubleArgs {
     /// Warehouses
     #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
     warehouses: Option<f64>,
-    /// The buffer to begin with
+    /// The initial buffer size
     #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages)]
     from: Option<f64>,
-    /// How often it is doubled
+    /// Number of doublings
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=20))]
     times: u32,
     /// CPUs [default: the most that were measured]
@@ -42,7 +41,7 @@ pub(super) struct DoubleArgs {
     /// How throughput grows with CPUs [default: the model's first law]
     #[arg(long, value_name = "LAW")]
     law: Option<Law>,
-    /// A buffer size and the New-Orders a minute that were measured with it; twice, at one scale
+    /// A buffer size and the New-Orders a minute measured with it; give it twice, at one scale
     #[arg(
         long,
         value_name = "SIZE=RATE",
@@ -51,10 +50,10 @@ pub(super) struct DoubleArgs {
         requires = "to"
     )]
     measured: Vec<(f64, f64)>,
-    /// The buffer whose throughput is sought
+    /// The buffer size to predict throughput for
     #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages, requires = "measured")]
     to: Option<f64>,
-    /// Predict outside of the measured range all the same: a guess, which the answer says
+    /// Predict outside the measured range, too: the output marks it as a guess
     #[arg(long)]
     extrapolate: bool,
     /// Print one JSON object on standard output
@@ -67,7 +66,7 @@ fn parse_measured(text: &str) -> Result<(f64, f64), String> {
     Ok((size::parse_with_pages(buffer)?, parse_positive(rate)?))
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn double(args: &DoubleArgs) -> Result<Ended, Error> {
     let (hit_rate, rows) = match (&args.model, args.warehouses, args.from) {
         (Some(path), Some(warehouses), Some(from)) => {
@@ -92,7 +91,7 @@ pub(super) fn double(args: &DoubleArgs) -> Result<Ended, Error> {
     Ok(Ended::Held)
 }
 
-/// From the larger of two measured buffers to the one that is sought.
+/// The gain from the larger of two measured buffers to the given one.
 fn by_measurements(args: &DoubleArgs) -> Result<Doubling, Error> {
     let usage =
         || Error::Usage("give --measured twice, with two different sizes, and --to with a third one".to_owned());
@@ -101,12 +100,13 @@ fn by_measurements(args: &DoubleArgs) -> Result<Doubling, Error> {
     let throughput = quick(*smaller, *larger, to).ok_or_else(usage)?;
     if throughput <= 0.0 {
         return Err(Error::Usage(format!(
-            "{throughput:.0} New-Orders a minute are predicted, which cannot be: --to is too far from what was measured"
+            "the prediction of {throughput:.0} New-Orders per minute is impossible: --to is too far from the \
+             measurements"
         )));
     }
     let mut outside = Vec::new();
     if !(smaller.0..=larger.0).contains(&to) {
-        outside.push("the buffer that is sought is not between the two that were measured".to_owned());
+        outside.push("the buffer is not between the two measured ones".to_owned());
     }
     Ok(Doubling {
         from_bytes: larger.0,

@@ -1,4 +1,4 @@
-//! Files that predictions are made from.
+//! Input files of predictions.
 
 use std::fs;
 use std::path::Path;

@@ -14,12 +14,9 @@ use crate::study::sizing::fit;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Equation 1 is data hit rate = constant + a W + c ln(B / W), Equation 2 throughput = constant + a W + b hit rate, for W \
-warehouses and a buffer of B \
-thousand pages of 4 KiB. A table needs at least the columns warehouses, buffer_bytes, data_hit_percent and \
-new_orders_per_minute; cpus, clients, \
-index_hit_percent, overall_hit_percent, database_bytes and others are used where they are there. Where no point has a \
-data hit rate, as with \
-MariaDB, overall_hit_percent takes its place.
+warehouses and a buffer of B thousand pages of 4 KiB. A table needs at least the columns warehouses, buffer_bytes, \
+data_hit_percent and new_orders_per_minute; cpus, clients, index_hit_percent, overall_hit_percent, database_bytes and \
+others are used if present. If no point has a data hit rate, as with MariaDB, overall_hit_percent is used instead.
 
 Examples:
   graymark predict fit graymark-runs/20260131T120000Z-sweep-grid-postgres --out model.toml
@@ -38,7 +35,7 @@ pub(super) struct FitArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn fit(args: &FitArgs) -> Result<Ended, Error> {
     let points = file::points(&args.points)?;
     let source = format!("{}, {} points", args.points.display(), points.len());

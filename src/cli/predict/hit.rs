@@ -26,10 +26,10 @@ pub(super) struct HitArgs {
     /// Size of the buffer: 64MB, 1.5GB (GB counts as GiB), 815000pages (of 4 KiB)
     #[arg(long, value_name = "SIZE", required_unless_present = "rate", value_parser = size::parse_with_pages)]
     buffer: Option<f64>,
-    /// Data hit rate: answers with the buffer that it needs
+    /// Data hit rate to find the required buffer size for
     #[arg(long, value_name = "PERCENT", conflicts_with = "buffer", value_parser = parse_percent)]
     rate: Option<f64>,
-    /// Predict outside of the measured range all the same: a guess, which the answer says
+    /// Predict outside the measured range, too: the output marks it as a guess
     #[arg(long)]
     extrapolate: bool,
     /// Print one JSON object on standard output
@@ -37,7 +37,7 @@ pub(super) struct HitArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn hit(args: &HitArgs) -> Result<Ended, Error> {
     let model = file::model(&args.model)?;
     let none = || {
@@ -50,12 +50,11 @@ pub(super) fn hit(args: &HitArgs) -> Result<Ended, Error> {
     let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
     if buffer < PAGE as f64 {
         let measured = if hit.outside.is_empty() { String::new() } else { format!(": {}", hit.outside.join("; ")) };
-        return Err(told(format!("a buffer of less than a page cannot be{measured}")));
+        return Err(told(format!("a buffer of less than a page is impossible{measured}")));
     }
     if !args.extrapolate && !hit.outside.is_empty() {
         return Err(told(format!(
-            "outside of what was measured: {}; stay within it, measure points there, or take a guess with \
-             --extrapolate",
+            "outside of the measured range: {}; stay within it, measure points there, or use --extrapolate for a guess",
             hit.outside.join("; ")
         )));
     }

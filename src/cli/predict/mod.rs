@@ -1,4 +1,4 @@
-//! `graymark predict`: what a database that is not there would do.
+//! `graymark predict`: predictions for other hardware and scales.
 
 mod cheapest;
 mod double;
@@ -30,23 +30,23 @@ enum PredictCommand {
     Fit(fit::FitArgs),
     /// Predict throughput for another buffer size, scale or number of CPUs (Algorithms I and II)
     Run(run::RunArgs),
-    /// The data hit rate of a buffer, or the buffer that a data hit rate needs (Equation 1)
+    /// Predict the data hit rate of a buffer size, or the buffer size for a data hit rate (Equation 1)
     Hit(hit::HitArgs),
-    /// What doubling the buffer gains, by a model or by two measurements
+    /// Predict the gain from doubling the buffer, from a model or from two measurements
     Double(double::DoubleArgs),
-    /// Ratios of throughput between numbers of CPUs, by each law
+    /// Predict throughput ratios between numbers of CPUs, by each scaling law
     Ratios(ratios::RatiosArgs),
-    /// The cheapest number of CPUs and amount of memory that reach a throughput
+    /// Find the cheapest number of CPUs and amount of memory that reach a throughput
     Cheapest(cheapest::CheapestArgs),
-    /// Figures and tables of a sweep over buffers, scales and CPUs, as one page and as SVG files
+    /// Write figures and tables of a sweep over buffers, scales and CPUs, as one page and as SVG files
     Report(report::ReportArgs),
     /// Simulate which pages a buffer of any size would hold, at any number of warehouses
     Simulate(simulate::SimulateArgs),
-    /// Show how unevenly TPC-C asks for rows, and for the pages that hold them
+    /// Show the skew of TPC-C's accesses to rows and to the pages that contain them
     Skew(skew::SkewArgs),
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn predict(args: PredictArgs) -> Result<Ended, Error> {
     match args.command {
         PredictCommand::Fit(args) => fit::fit(&args),
@@ -61,10 +61,10 @@ pub(super) fn predict(args: PredictArgs) -> Result<Ended, Error> {
     }
 }
 
-/// A law over CPUs, as it is given.
+/// A scaling law over CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Law {
-    /// Each CPU adds a fraction of what the one before it added (Equation 3)
+    /// Each CPU adds a fraction of what the previous one added (Equation 3)
     Geometric,
     /// A fraction of the work is serial
     Amdahl,
@@ -82,7 +82,7 @@ impl From<Law> for scaling::Law {
     }
 }
 
-/// A number of at least `least`.
+/// Parses a number of at least `least`.
 fn parse_number(text: &str, least: f64) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| (least..1e12).contains(number));
     number.ok_or_else(|| format!("give a number of at least {least}"))
@@ -92,7 +92,7 @@ fn parse_positive(text: &str) -> Result<f64, String> {
     parse_number(text, 0.001)
 }
 
-/// A number of warehouses, which a prediction may have in fractions.
+/// Parses a number of warehouses, which may have a fraction.
 fn parse_scale(text: &str) -> Result<f64, String> {
     parse_number(text, 1.0)
 }
@@ -102,7 +102,7 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "give a percentage from 0 to 100".to_owned())
 }
 
-/// One JSON object on standard output.
+/// Prints one JSON object on standard output.
 fn answer_json(answer: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string(answer).map_err(|error| Error::Usage(format!("cannot write JSON: {error}")))?;
     answer!("{text}");

@@ -24,7 +24,7 @@ pub(super) struct RatiosArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn ratios(args: &RatiosArgs) -> Result<Ended, Error> {
     let model = file::model(&args.model)?;
     if model.scaling.is_empty() {

@@ -18,7 +18,7 @@ Example: graymark predict report graymark-runs/20260131T120000Z-sweep-grid-postg
 pub(super) struct ReportArgs {
     /// Measured points: a table (CSV), or the directory of a sweep
     points: PathBuf,
-    /// Directory for the files; it is made if it is not there
+    /// Directory for the files, created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Fit points on plateaus as well
@@ -29,7 +29,7 @@ pub(super) struct ReportArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
     let points = file::points(&args.points)?;
     let source = format!("{}, {} points", args.points.display(), points.len());

@@ -15,11 +15,9 @@ use crate::study::sizing::predict::{self, Predictor};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --ratio the scale stays as it is: one step. With --ratio the scale follows the throughput until there are so \
-many New-Orders a minute and \
-warehouse (the standard allows 9 to 12.86): Algorithm I, and with --cpus Algorithm II. Should the iteration run away, \
-bisection takes over, and \
-says so. Intervals hold at 95 %.
+Without --ratio the scale is fixed: one step. With --ratio the scale follows the throughput until that many New-Orders \
+per minute and warehouse are reached (the standard allows 9 to 12.86): Algorithm I, and with --cpus Algorithm II. If \
+the iteration diverges, bisection takes over, and the output says so. Intervals are at 95 %.
 
 Examples:
   graymark predict run model.toml -w 10 --buffer 256MB
@@ -40,13 +38,13 @@ pub(super) struct RunArgs {
     /// How throughput grows with CPUs [default: the model's first law]
     #[arg(long, value_name = "LAW")]
     law: Option<Law>,
-    /// New-Orders a minute and warehouse that the scale is to have
+    /// Target New-Orders per minute and warehouse
     #[arg(long, value_name = "RATIO", value_parser = parse_positive)]
     ratio: Option<f64>,
-    /// How far the ratio may be off
+    /// Tolerance of the ratio
     #[arg(long, value_name = "PERCENT", default_value = "0.1", requires = "ratio", value_parser = parse_percent)]
     tolerance: f64,
-    /// Predict outside of the measured range all the same: a guess, which the answer says
+    /// Predict outside the measured range, too: the output marks it as a guess
     #[arg(long)]
     extrapolate: bool,
     /// Print one JSON object on standard output
@@ -54,7 +52,7 @@ pub(super) struct RunArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn run(args: &RunArgs) -> Result<Ended, Error> {
     let model = file::model(&args.model)?;
     let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));

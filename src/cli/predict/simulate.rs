@@ -9,10 +9,10 @@ use crate::cli::progress::on_terminal;
 use crate::engine::Error;
 use crate::report::format::{bytes, count};
 use crate::simulate::pages::Policy;
-use crate::simulate::{AtSize, Options, Simulation};
+use crate::simulate::{AtSize, Options, Pages, Simulation};
 use crate::size;
 
-/// A range has at least so many sizes.
+/// Minimum number of sizes in a range.
 const SIZES: usize = 13;
 
 #[derive(Debug, Args)]
@@ -28,29 +28,36 @@ pub(super) struct SimulateArgs {
     /// settings do
     #[arg(long, value_name = "SIZES", value_parser = parse_sizes)]
     buffer: Sizes,
-    /// Which page goes when another one needs its place
+    /// Layout of tables and indexes
+    #[arg(long, value_name = "LAYOUT", default_value = "postgres")]
+    layout: LayoutName,
+    /// Page-replacement policy
     #[arg(long, value_name = "POLICY", default_value = "lru")]
     policy: PolicyName,
-    /// Size of a page
-    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = size::parse_page)]
-    page: u32,
-    /// The seed of population and inputs
+    /// Transactions a second: with --policy midpoint, an old page becomes young when it is used again a second after
+    /// its first use [default: at once]
+    #[arg(long, value_name = "N")]
+    per_second: Option<u32>,
+    /// Size of a page [default: 8KiB, with --layout innodb 16KiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_page)]
+    page: Option<u32>,
+    /// Seed of population and inputs
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// Sessions, each of which inserts on a page of its own
+    /// Number of sessions, each of which inserts into its own page
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     clients: u32,
-    /// Warehouses that are simulated and stand for all [default: 40 to 200, as the smallest buffer needs]
+    /// Number of simulated warehouses, as a sample of all [default: 40 to 200, as the smallest buffer needs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2_000))]
     sample: Option<u32>,
-    /// Transactions before those that count [default: until the largest buffer is full, at most 4,000 a simulated
+    /// Transactions before counting starts [default: until the largest buffer is full, at most 4,000 a simulated
     /// warehouse]
     #[arg(long, value_name = "N")]
     warm_up: Option<u64>,
-    /// Transactions that count [default: 2,000 a simulated warehouse, at least 100,000]
+    /// Counted transactions [default: 2,000 a simulated warehouse, at least 100,000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     transactions: Option<u64>,
-    /// Count the first use of a page as a miss at any size: a server that began with an empty buffer
+    /// Count the first use of a page as a miss at any size, as for a server that started with an empty buffer
     #[arg(long)]
     from_empty: bool,
     /// Show each table and index
@@ -62,16 +69,26 @@ pub(super) struct SimulateArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum LayoutName {
+    /// PostgreSQL: heaps and B-trees
+    Postgres,
+    /// MariaDB and MySQL: tables in the order of their primary keys
+    Innodb,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum PolicyName {
     /// Least recently used: all sizes in one pass, by reuse distances
     Lru,
-    /// A clock with one bit a page
+    /// Clock algorithm with one bit per page
     Clock,
-    /// PostgreSQL's clock, with usage counts up to 5
+    /// PostgreSQL's clock sweep, with usage counts up to 5
     ClockSweep,
+    /// InnoDB's list, whose older 37 % get the pages that are read
+    Midpoint,
 }
 
-/// Ascending.
+/// Sizes in ascending order.
 #[derive(Clone, Debug)]
 struct Sizes(Vec<u64>);
 
@@ -79,16 +96,28 @@ fn parse_sizes(text: &str) -> Result<Sizes, String> {
     size::parse_several(text, SIZES).map(Sizes)
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn simulate(args: SimulateArgs) -> Result<Ended, Error> {
+    let pages = match args.layout {
+        LayoutName::Postgres => Pages::Postgres,
+        LayoutName::Innodb => Pages::Innodb,
+    };
+    if args.per_second.is_some() && !matches!(args.policy, PolicyName::Midpoint) {
+        return Err(Error::Usage(
+            "--per-second needs --policy midpoint; the other policies do not depend on time".to_owned(),
+        ));
+    }
     let options = Options {
+        pages,
+        per_second: args.per_second.unwrap_or_default(),
         warehouses: args.warehouses,
         sizes: args.buffer.0,
-        page: args.page,
+        page: args.page.unwrap_or(pages.usual_page()),
         policy: match args.policy {
             PolicyName::Lru => Policy::Lru,
             PolicyName::Clock => Policy::Clock,
             PolicyName::ClockSweep => Policy::ClockSweep,
+            PolicyName::Midpoint => Policy::Midpoint,
         },
         seed: args.seed,
         sessions: args.clients,
@@ -129,6 +158,7 @@ fn show(simulation: &Simulation, relations: bool) {
         Policy::Lru => "least recently used",
         Policy::Clock => "clock",
         Policy::ClockSweep => "clock sweep with usage counts",
+        Policy::Midpoint => "least recently used, with a midpoint",
     };
     answer!(
         "Hit rates in percent: TPC-C, {} warehouses ({} after the load), {} pages of {}, {policy}.",
@@ -138,13 +168,13 @@ fn show(simulation: &Simulation, relations: bool) {
         bytes(simulation.page_bytes.into()),
     );
     answer!(
-        "{} of them simulated: {} transactions to warm up, {} that count.",
+        "{} of them simulated: {} transactions to warm up, {} counted.",
         count(simulation.simulated_warehouses),
         count(simulation.warm_up_transactions),
         count(simulation.transactions)
     );
     if simulation.interrupted {
-        answer!("Interrupted: these are the figures until then.");
+        answer!("Interrupted: these are the figures so far.");
     }
     answer!("");
     answer!(
@@ -165,18 +195,24 @@ fn show(simulation: &Simulation, relations: bool) {
             percent(at.data),
             percent(at.index),
             at.misses_per_transaction,
-            if at.buffer_bytes > simulation.touched_bytes { "  more than was touched" } else { "" }
+            if at.buffer_bytes > simulation.touched_bytes { "  more than was used" } else { "" }
         );
     }
     if relations {
         show_relations(simulation);
     }
     answer!("");
-    answer!("Pages made by the transactions are missed at any size, as PostgreSQL counts them.");
+    answer!(
+        "{}",
+        match simulation.layout {
+            "PostgreSQL" => "New pages count as misses at any size, as in PostgreSQL's statistics.",
+            _ => "New pages count as hits at any size, as in InnoDB's statistics.",
+        }
+    );
     let unknown = simulation.sizes.iter().map(|size| size.unknown).fold(0.0, f64::max);
     if unknown > 0.0 {
         answer!(
-            "First uses of a page while a buffer had room are left out: up to {unknown:.2} % of what was asked for."
+            "First uses of a page while the buffer was not full are not counted: up to {unknown:.2} % of the requests."
         );
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::Ended;
 use crate::engine::Error;
 use crate::simulate::skew::{CUSTOMER, STOCK, hottest, of_pages};
 
-/// Shares of rows or pages that are shown.
+/// Shares of rows or pages in the output.
 const FRACTIONS: [f64; 7] = [0.01, 0.02, 0.05, 0.10, 0.20, 0.25, 0.50];
 
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(super) struct SkewArgs {
     /// Bytes of a row of stock; the standard's own estimate is 306 (clause 4.2.2), 344 on PostgreSQL
     #[arg(long, value_name = "BYTES", default_value = "306", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     row: u32,
-    /// The constant C of a run (clause 2.1.6): it shifts which rows are hot, not how hot
+    /// The constant C of a run (clause 2.1.6): it changes which rows are hot, not how hot they are
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=8_191))]
     c: u32,
     /// Print one JSON object on standard output
@@ -26,7 +26,7 @@ pub(super) struct SkewArgs {
     json: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn skew(args: &SkewArgs) -> Result<Ended, Error> {
     let rows_per_page = (args.page / args.row).max(1) as usize;
     let stock = STOCK.shares(args.c);
@@ -38,7 +38,10 @@ pub(super) fn skew(args: &SkewArgs) -> Result<Ended, Error> {
     if args.json {
         let shares = columns.iter().map(|(name, shares)| {
             let points = FRACTIONS.map(|fraction| {
-                serde_json::json!({ "hottest_percent": 100.0 * fraction, "accesses_percent": 100.0 * hottest(shares, fraction) })
+                serde_json::json!({
+                    "hottest_percent": 100.0 * fraction,
+                    "accesses_percent": 100.0 * hottest(shares, fraction),
+                })
             });
             serde_json::json!({ "what": name, "points": points })
         });

@@ -17,7 +17,7 @@ use crate::run::open::{Visitor, options};
 use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
-/// Loads the database that points are copied from, or goes on with that; false if it was interrupted.
+/// Loads the database that points are copied from, or continues that load; `false` if interrupted.
 pub(in crate::cli) fn database(plan: Plan, interrupt: Interrupt) -> Result<bool, Error> {
     let workload = plan.workload.unwrap_or(SWEPT);
     let options = options(workload, &plan);
@@ -38,7 +38,7 @@ impl Visitor for Fill {
         if fill(&requests, &self.plan, &mut |event| console.event(event))?.is_none() {
             return Ok(false);
         }
-        // What a first reader would otherwise write in each point: row states known, no page to be written back.
+        // Otherwise the first readers of each point would write: hint bits and dirty pages.
         for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
             let work = async move |engine: &dyn Engine<W>| engine.maintain(kind).await;
             if requests.with(Timeouts::default()).ask(work)?.is_none() {

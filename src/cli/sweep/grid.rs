@@ -19,15 +19,15 @@ use crate::result::{Recorded, Via};
 use crate::size;
 use crate::url::DatabaseUrl;
 
-/// More clients than any machine has are a mistake.
+/// Maximum number of clients.
 const MOST: u32 = 100_000;
 
-/// More runs of each point than anyone waits for.
+/// Maximum number of repeats.
 pub(super) const MOST_REPEATS: u32 = 1_000;
-/// The most points of a grid, repeats included.
+/// Maximum number of points of a grid, repeats included.
 const MOST_POINTS: u64 = 100_000;
 
-/// One dimension with its values, as it is written on the command line: `buffers=64MB,128MB`; or the workload.
+/// A dimension with its values, as on the command line: `buffers=64MB,128MB`; or the workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Dimension {
     Warehouses(Vec<u32>),
@@ -38,11 +38,11 @@ pub(super) enum Dimension {
     Memory(Vec<u64>),
     Stripes(Vec<u32>),
     Setting(Varied),
-    /// Not a dimension: the workload, which stands before them.
+    /// The workload, which precedes the dimensions.
     Workload(WorkloadName),
 }
 
-/// A setting of the private server with the values that it takes.
+/// A setting of the private server with its values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Varied {
@@ -59,7 +59,7 @@ impl FromStr for Dimension {
             for value in text.split(',') {
                 let value = parse(value.trim())?;
                 if values.contains(&value) {
-                    return Err(format!("a value of {text} is there twice"));
+                    return Err(format!("a value occurs twice in {text}"));
                 }
                 values.push(value);
             }
@@ -67,7 +67,7 @@ impl FromStr for Dimension {
         }
         let number = |text: &str| {
             let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
-            number.ok_or_else(|| format!("`{text}` is no whole number from 1 to {MOST}"))
+            number.ok_or_else(|| format!("`{text}` is not a whole number from 1 to {MOST}"))
         };
         let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N, via=procedures,statements, \
             memory=SIZE,SIZE, stripes=N,N or set.NAME=VALUE,VALUE";
@@ -98,13 +98,13 @@ impl FromStr for Dimension {
     }
 }
 
-/// What memory a private server gets with its page cache.
+/// Memory limit of a private server, including its page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) enum Bound {
-    /// What suits its buffers: see [`memory::beside`].
+    /// Derived from its buffers: see [`memory::beside`].
     Auto,
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
 }
 
@@ -139,7 +139,7 @@ impl From<Bound> for String {
     }
 }
 
-/// What a grid varies; a dimension without values is left as the plan and the server have it.
+/// The dimensions of a grid; one without values keeps the value of the plan and the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Grid {
@@ -163,7 +163,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// From the command line; what it leaves open comes from the plan.
+    /// The grid of the command line and the plan.
     pub(super) fn of(
         dimensions: Vec<Dimension>,
         repeats: u32,
@@ -190,28 +190,29 @@ impl Grid {
                 }
             };
             if before > 0 {
-                return usage(
-                    "a dimension of the grid is there twice: give all its values at once, such as buffers=64MB,128MB",
-                );
+                return usage("a dimension occurs twice: give all its values at once, such as buffers=64MB,128MB");
             }
         }
         if let Some(twice) = grid.set.iter().find(|setting| plan.set.iter().any(|(name, _)| *name == setting.name)) {
-            return Err(Error::Usage(format!("--set {0} and set.{0}= say the same: give one of them", twice.name)));
+            return Err(Error::Usage(format!(
+                "--set {0} and set.{0}= exclude each other: give one of them",
+                twice.name
+            )));
         }
         if !grid.memory.is_empty() && bound_memory.is_some() {
-            return usage("--bound-memory and memory= say the same: give one of them");
+            return usage("--bound-memory and memory= exclude each other: give one of them");
         }
         if !grid.via.is_empty() && plan.via.is_some() {
-            return usage("--via and via= say the same: give one of them");
+            return usage("--via and via= exclude each other: give one of them");
         }
         match (grid.warehouses.is_empty(), plan.scale) {
             (true, scale) => grid.warehouses = vec![scale.unwrap_or(1)],
-            (false, Some(_)) => return usage("-w and warehouses= say the same: give one of them"),
+            (false, Some(_)) => return usage("-w and warehouses= exclude each other: give one of them"),
             (false, None) => {}
         }
         match (grid.clients.is_empty(), plan.clients) {
             (true, clients) => grid.clients = vec![clients.unwrap_or(8)],
-            (false, Some(_)) => return usage("--clients and clients= say the same: give one of them"),
+            (false, Some(_)) => return usage("--clients and clients= exclude each other: give one of them"),
             (false, None) => {}
         }
         if !grid.is_sound(1) {
@@ -227,7 +228,7 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Whether it has points, and no more of them than [`MOST_POINTS`] in so many series.
+    /// Whether its number of points is from 1 to [`MOST_POINTS`], for this number of series.
     pub(super) fn is_sound(&self, series: usize) -> bool {
         let dimensions = [self.warehouses.len(), self.buffers.len(), self.cpus.len(), self.clients.len()];
         let more = [self.via.len(), self.memory.len(), self.stripes.len(), series];
@@ -239,19 +240,19 @@ impl Grid {
         number.is_some_and(|number| (1..=MOST_POINTS).contains(&number)) && self.repeats <= MOST_REPEATS
     }
 
-    /// Whether it asks for something that only a private server can be given.
+    /// Whether it needs a private server.
     pub(super) fn is_private(&self) -> bool {
         let dimensions = [self.buffers.len(), self.cpus.len(), self.memory.len(), self.stripes.len(), self.set.len()];
         dimensions.iter().any(|values| *values > 0) || self.bound_memory.is_some()
     }
 
-    /// The numbers of all combinations of settings; one without a number where none is varied.
+    /// The indices of all combinations of settings; a single `None` if none are varied.
     fn combinations(&self) -> Vec<Option<u32>> {
         let number: usize = self.set.iter().map(|setting| setting.values.len()).product();
         if self.set.is_empty() { vec![None] } else { (0..number as u32).map(Some).collect() }
     }
 
-    /// What a point has of its own beside numbers, as `NAME=VALUE`.
+    /// The settings of a point, as `NAME=VALUE`.
     pub(super) fn words(&self, key: PointKey) -> String {
         let via = key.via.map(|via| ("via".to_owned(), Recorded::from(via).name()));
         let stripes = key.stripes.map(|stripes| ("stripes".to_owned(), stripes.to_string()));
@@ -265,7 +266,7 @@ impl Grid {
         let Some(mut number) = key.set.map(|number| number as usize) else { return Vec::new() };
         let mut chosen = Vec::new();
         for Varied { name, values } in &self.set {
-            // A file that was changed by hand may have no values.
+            // An edited file may have no values.
             let Some(place) = number.checked_rem(values.len()) else { continue };
             number /= values.len();
             chosen.extend(values.get(place).map(|value| (name.clone(), value.clone())));
@@ -285,7 +286,7 @@ impl Grid {
         }
     }
 
-    /// All points of so many series in the order in which they are run: repeat after repeat, each with all
+    /// All points in the order in which they are run: repeat after repeat, each with all
     /// combinations, shuffled by the seed. So a drift of the machine does not look like an effect, and a grid that ends
     /// early has whole repeats.
     pub(super) fn points(&self, series: usize, seed: u64) -> Vec<PointKey> {
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_are_read_and_mistakes_told() {
+    fn dimensions_are_parsed_and_errors_reported() {
         let read = grid(&["warehouses=2,5", "buffers=64MB"]).unwrap();
         assert_eq!(
             (read.warehouses, read.buffers, read.clients, read.cpus),
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn how_transactions_are_spoken_and_stripes_are_dimensions() {
+    fn methods_and_stripes_are_dimensions() {
         let grid =
             grid(&["debitcredit", "branches=2", "buffers=1MB", "via=procedures,statements", "stripes=1,2"]).unwrap();
         let points = grid.points(1, 7);
@@ -400,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn each_repeat_has_all_points_in_an_order_of_its_own() {
+    fn each_repeat_has_all_points_in_another_order() {
         let all = three_dimensions().points(1, 7);
         assert_eq!(all.len(), 2 * 3 * 2 * 2);
         let (first, second) = all.split_at(12);

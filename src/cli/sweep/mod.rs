@@ -1,5 +1,5 @@
-//! `graymark sweep`: runs with one thing varied, each with a record of its own below the sweep's directory. A sweep can
-//! be interrupted at any moment and gone on with.
+//! `graymark sweep`: runs with one quantity varied, each with its own record below the sweep's directory. A sweep can
+//! be interrupted at any time and continued.
 
 mod args;
 mod fill;
@@ -24,22 +24,23 @@ use super::dry_run::DryRun;
 use super::interrupt::Interrupt;
 use super::{Ended, WorkloadName};
 use crate::engine::Error;
+use crate::link_safe;
 use crate::plan::{Defaults, Pace, Plan, default_record};
 use crate::run::random_seed;
 use crate::study::point::Limits;
 use crate::study::{Max, Searched, Study, SweepKind};
 use crate::url::DatabaseUrl;
 pub(super) use args::SweepArgs;
-use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, Typed, WarehousesArgs};
+use args::{Base, Common, GivenOptions, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, WarehousesArgs};
 use grid::{Dimension, Grid};
 use points::Points;
 use settings::{Goal, Rates, Search, Settings, Varied};
 use state::State;
 
-/// The workload whose limits a sweep knows.
+/// The workload with limits for sweeps.
 const SWEPT: WorkloadName = WorkloadName::Tpcc;
 
-/// The command.
+/// Runs the command.
 pub(super) fn sweep(args: SweepArgs) -> Result<Ended, Error> {
     match args.sweep {
         args::Sweep::Load(args) => load(args),
@@ -55,7 +56,7 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
         return rates(args);
     }
     let mut at = args.at;
-    // The full load comes first, for the others are shares of it.
+    // The full load comes first, because the others are shares of it.
     at.push(100);
     at.sort_unstable_by(|one, other| other.cmp(one));
     at.dedup();
@@ -73,7 +74,7 @@ fn rates(args: LoadArgs) -> Result<Ended, Error> {
     args.scale.add_to(&mut plan);
     args.pacing.add_to(&mut plan);
     if plan.pace.is_some_and(|pace| pace != Pace::None) {
-        return Err(Error::Usage("--rates sends transactions without terminals: leave --pace out".to_owned()));
+        return Err(Error::Usage("--rates has no terminals: remove --pace".to_owned()));
     }
     plan.pace = Some(Pace::None);
     let mut typed = known(args.common)?.typed(plan)?;
@@ -99,7 +100,7 @@ fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
     begin(settings, known(args.common)?.typed(plan)?)
 }
 
-/// The settings of a search, its plan left open.
+/// The settings of a search, without its plan.
 fn search(goal: Goal, from: u32, to: u32, places: &Places) -> Settings {
     let (keep_databases, replace) = (places.keep_databases, places.replace);
     let varied = Varied::Search(Search { goal, from, to, keep_databases, replace });
@@ -129,10 +130,10 @@ fn max(args: MaxArgs) -> Result<Ended, Error> {
     let (scale, clients) = (plan.scale, args.common.base.clients());
     match args.of {
         Searched::Warehouses if scale.is_some() => {
-            return usage("-w is what this search varies: say from where to where with --from and --to");
+            return usage("this search varies -w: give its range with --from and --to");
         }
         Searched::Clients if clients.is_some() => {
-            return usage("--clients is what this search varies: say from where to where with --from and --to");
+            return usage("this search varies --clients: give its range with --from and --to");
         }
         _ if args.from > args.to => return usage("--from is larger than --to"),
         _ => {}
@@ -155,7 +156,7 @@ fn grid(args: GridArgs) -> Result<Ended, Error> {
         })
         .collect();
     if named.len() > 1 {
-        return Err(Error::Usage("a grid is of one workload: give one name".to_owned()));
+        return Err(Error::Usage("a grid has one workload: give one name".to_owned()));
     }
     typed.plan.workload = named.first().copied().or(typed.plan.workload);
     let grid = Grid::of(args.dimensions, args.repeats, args.bound_memory, &typed.plan)?;
@@ -172,16 +173,14 @@ fn grid(args: GridArgs) -> Result<Ended, Error> {
 /// The options of a sweep over a workload whose limits are known.
 fn known(common: Common) -> Result<Base, Error> {
     if common.workload != SWEPT {
-        return Err(Error::Usage(
-            "a sweep varies the load of TPC-C's terminals, or its warehouses: leave the workload out".to_owned(),
-        ));
+        return Err(Error::Usage("this sweep only supports tpcc: remove the workload".to_owned()));
     }
     Ok(common.base)
 }
 
-/// Begins a sweep, or goes on with the same one in its directory.
-fn begin(mut settings: Settings, typed: Typed) -> Result<Ended, Error> {
-    let Typed { mut plan, out, json, dry_run } = typed;
+/// Starts a sweep, or continues the same one in its directory.
+fn begin(mut settings: Settings, typed: GivenOptions) -> Result<Ended, Error> {
+    let GivenOptions { mut plan, out, json, dry_run } = typed;
     // Of a file, which may stem from another run.
     if settings.first_scale().is_some() {
         plan.scale = None;
@@ -218,7 +217,7 @@ fn begin(mut settings: Settings, typed: Typed) -> Result<Ended, Error> {
     settings.plan = plan.or(there.settings.plan.clone());
     if settings != there.settings {
         return Err(Error::Usage(format!(
-            "{} holds a sweep with other options: give another --out, or go on with that one by graymark sweep resume",
+            "{} contains a sweep with other options: give another --out, or continue it with graymark sweep resume",
             directory.display()
         )));
     }
@@ -234,50 +233,50 @@ fn resume(args: ResumeArgs) -> Result<Ended, Error> {
     go(args.directory, state, db, args.json, false)
 }
 
-/// How far the sweep in a directory has come, and the points that are left.
+/// The progress of the sweep in a directory, and the remaining points.
 pub(super) fn preview(directory: &Path, db: Option<DatabaseUrl>) -> Result<String, Error> {
     let (state, db) = there(directory, db)?;
     order::preview(directory, &state, &db)
 }
 
-/// What the points say that the sweep in a directory has done.
+/// The analysis of the measured points of the sweep in a directory.
 pub(super) fn study(directory: &Path) -> Result<Study, Error> {
     there(directory, None).map(|(state, _)| points::study(&state))
 }
 
-/// The sweep in a directory and the URL of its database, to which `db` may add the password.
+/// The sweep in a directory and the URL of its database; `db` may add the password.
 fn there(directory: &Path, db: Option<DatabaseUrl>) -> Result<(State, DatabaseUrl), Error> {
     let Some(state) = State::read(directory)? else {
-        return Err(Error::Usage(format!("{} holds no sweep: there is no {} in it", directory.display(), state::FILE)));
+        return Err(Error::Usage(format!("{} contains no sweep: it has no {}", directory.display(), state::FILE)));
     };
     let stored = state.settings.plan.db(state.settings.workload());
     let db = match db {
-        // Of a URL for other commands nothing is taken.
+        // A URL of another database is ignored.
         Some(db) if db.redacted() == stored => db,
         _ => stored,
     };
     Ok((state, db))
 }
 
-/// What all runs have in common, nothing left open that could differ from run to run.
+/// The common plan of all runs, with all values set that could differ from run to run.
 fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
     if settings.kind() == SweepKind::Grid {
         return whole_grid(plan);
     }
     if plan.rate.is_some() {
         return Err(Error::Usage(
-            "a rate in the plan file is for run and bench: vary it with sweep load --rates".to_owned(),
+            "a rate in the plan file is only for run and bench: vary it with sweep load --rates".to_owned(),
         ));
     }
     let needs_think_times = !matches!(settings.varied, Varied::Rates(_)) && settings.kind() != SweepKind::Max;
     if plan.pace == Some(Pace::None) && needs_think_times {
         return Err(Error::Usage(
-            "a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned(),
+            "this sweep needs think times: remove --pace, or give multiples such as standard*0.5".to_owned(),
         ));
     }
     if !plan.stages.is_empty() || plan.stage_duration.is_some() {
         return Err(Error::Usage(
-            "--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned(),
+            "--stages is only for run and bench: remove it, because a sweep varies the load itself".to_owned(),
         ));
     }
     Ok(settings.defaults().of_all_points(plan))
@@ -288,15 +287,13 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
 fn whole_grid(plan: Plan) -> Result<Plan, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     if plan.rate.is_some() {
-        return usage("a rate in the plan file is for run and bench: vary it with sweep load --rates");
+        return usage("a rate in the plan file is only for run and bench: vary it with sweep load --rates");
     }
     if plan.pace.is_some_and(|pace| pace != Pace::None) {
-        return usage(
-            "a grid runs without think time: leave --pace out, or take graymark sweep load or sweep warehouses",
-        );
+        return usage("a grid runs without think time: remove --pace, or use graymark sweep load or sweep warehouses");
     }
     if !plan.stages.is_empty() || plan.stage_duration.is_some() {
-        return usage("--stages is for run and bench: vary clients=N,N instead");
+        return usage("--stages is only for run and bench: vary clients=N,N instead");
     }
     Ok(Defaults::GRID.of_all_points(plan))
 }
@@ -315,7 +312,7 @@ fn command(sweep: SweepKind) -> &'static str {
     }
 }
 
-/// What is said before anything is done: which points come first, and the plan of their runs.
+/// The output of a dry run: the first points, and the plan of their runs.
 fn dry_run(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
     let points = order::preview(directory, state, db)?;
     let settings = &state.settings;
@@ -353,7 +350,7 @@ fn go(directory: PathBuf, state: State, db: DatabaseUrl, json: bool, dry_run: bo
         return Ok(Ended::Held);
     }
     let cannot = |error| Error::Output(format!("cannot make {}: {error}; give another --out", directory.display()));
-    std::fs::create_dir_all(&directory).map_err(cannot)?;
+    link_safe::make_directory(&directory).map_err(cannot)?;
     let lock = state::lock(&directory)?;
     let ended = Points::new(directory, state, db, json, Interrupt::listen()?)?.run();
     drop(lock);

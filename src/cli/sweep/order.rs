@@ -1,4 +1,4 @@
-//! In which order a sweep's points come, and how they are called.
+//! Order and names of a sweep's points.
 
 use super::key::PointKey;
 use super::place::Place;
@@ -16,7 +16,7 @@ use crate::study::search::{self, Next};
 use crate::url::DatabaseUrl;
 use std::path::Path;
 
-/// The points that are known to come, those that are done among them; none of a search.
+/// All points that are known in advance, including finished ones; empty for a search.
 fn known_points(state: &State) -> Vec<PointKey> {
     let p90 = |rate: Rate| {
         let of_rate = |(entry, _): &(&Entry, &Point)| entry.key.rate == Some(rate) && !entry.key.back;
@@ -25,12 +25,13 @@ fn known_points(state: &State) -> Vec<PointKey> {
     state.settings.known_points(p90)
 }
 
-/// The point to be run next; none if the sweep is done.
+/// The next point; `None` if the sweep is finished.
 pub(super) fn next(state: &State) -> Option<PointKey> {
     let settings = &state.settings;
     match &settings.varied {
         Varied::Load { .. } | Varied::Rates(_) | Varied::Grid { .. } => {
-            known_points(state).into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
+            let ended = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key) || state.has_failed(*key);
+            known_points(state).into_iter().find(|key| !ended(key))
         }
         Varied::Search(of) => {
             (0..settings.series.len()).find_map(|series| match search::next(of.from, of.to, &state.passed(series)) {
@@ -41,12 +42,13 @@ pub(super) fn next(state: &State) -> Option<PointKey> {
     }
 }
 
-/// The most points that are left.
+/// Maximum number of remaining points.
 pub(super) fn remaining(state: &State) -> u32 {
     let settings = &state.settings;
     match &settings.varied {
         Varied::Load { .. } | Varied::Rates(_) | Varied::Grid { .. } => {
-            (known_points(state).len() as u32).saturating_sub(state.done().count() as u32)
+            let ended = state.done().count() + state.points.iter().filter(|entry| entry.failed.is_some()).count();
+            (known_points(state).len() as u32).saturating_sub(ended as u32)
         }
         Varied::Search(of) => {
             let left = |series| search::most_left(of.from, of.to, &state.passed(series));
@@ -55,7 +57,7 @@ pub(super) fn remaining(state: &State) -> u32 {
     }
 }
 
-/// Points done and left, and the time they take.
+/// Finished and remaining points, and the estimated time.
 pub(super) fn progress(state: &State) -> String {
     let done = state.done().count();
     let took = state.done().map(|(entry, _)| entry.seconds).sum::<f64>();
@@ -71,8 +73,8 @@ pub(super) fn progress(state: &State) -> String {
 /// The point in words.
 pub(super) fn name(state: &State, key: PointKey) -> String {
     let load = match (state.settings.kind(), key.rate) {
-        (_, Some(rate)) if key.back => Some(format!("{rate} transactions a second again")),
-        (_, Some(rate)) => Some(format!("{rate} transactions a second")),
+        (_, Some(rate)) if key.back => Some(format!("{rate} transactions per second again")),
+        (_, Some(rate)) => Some(format!("{rate} transactions per second")),
         (SweepKind::Load, None) => Some(format!("{} % of the load", key.at.unwrap_or(100))),
         _ => None,
     };
@@ -109,7 +111,7 @@ pub(super) fn directory_name(state: &State, key: PointKey) -> String {
         key.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
         key.cpus.map(|cpus| format!("cpus{cpus}")),
         key.clients.map(|clients| format!("clients{clients}")),
-        // Values of settings may be anything, so that a directory has their number.
+        // Settings may contain any characters, so a directory has their index.
         key.set.map(|set| format!("set{}", set + 1)),
         key.via.map(|via| Recorded::from(via).name()),
         key.memory.map(|bytes| format!("memory{}", size::text(bytes))),
@@ -120,7 +122,7 @@ pub(super) fn directory_name(state: &State, key: PointKey) -> String {
     if state.settings.series.len() > 1 { format!("series{}-{point}", key.series + 1) } else { point }
 }
 
-/// Which points come first, for who wants to know before anything is done.
+/// The first points, for a dry run.
 pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
     let settings = &state.settings;
     let mut text = format!("{}\n", progress(state));

@@ -1,4 +1,4 @@
-//! Where the database of a point is, and how it comes and goes.
+//! Place of a point's database, and how it is created and removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,11 @@ use crate::run::population::{foreign, other};
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 
-/// What may stand in a value of a URL as it is.
+/// Characters that need no percent-encoding in a value of a URL.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b',');
 
-/// How long a server that was told to stop may take for it.
-const ENDING: Duration = Duration::from_secs(60);
+/// Time limit for a server to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The database of a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,21 +37,21 @@ pub(in crate::cli) enum Place {
     File { url: DatabaseUrl, file: PathBuf },
     /// The data directory of a private server.
     Private { url: DatabaseUrl, directory: PathBuf },
-    /// A server that is there.
+    /// An existing server.
     Server { url: DatabaseUrl },
-    /// Nowhere: it is simulated.
+    /// The simulated database, which has no files.
     Nowhere { url: DatabaseUrl },
 }
 
 impl Place {
-    /// That of a sweep's point.
+    /// The place of a sweep's point.
     pub(super) fn of_point(state: &State, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
         let series = state.settings.series.get(key.series).cloned().unwrap_or_default();
         let place = Place::of(db, &series, key.warehouses, directory)?;
         Ok(key.stripes.map_or(place.clone(), |stripes| place.striped(stripes)))
     }
 
-    /// For a number of warehouses, or for all points of a sweep that does not vary it. `directory` is the sweep's own.
+    /// The place for a number of warehouses, or for all points if that is not varied. `directory` is the sweep's own.
     pub(in crate::cli) fn of(
         url: &DatabaseUrl,
         series: &Series,
@@ -63,12 +63,12 @@ impl Place {
         let private = place.ends_with(":local");
         if series.cpus.is_some() && !private {
             return Err(Error::Usage(
-                "--cpus bind a private server only: give --db postgres:local, or leave them out".to_owned(),
+                "--cpus needs a private server: use --db postgres:local, or remove it".to_owned(),
             ));
         }
         if series.data_directory.is_some() && !private && scheme != "sqlite" {
             return Err(Error::Usage(
-                "--data-directory is for SQLite and for private servers: give --db sqlite:FILE or postgres:local"
+                "--data-directory is only for SQLite and private servers: use --db sqlite:FILE or postgres:local"
                     .to_owned(),
             ));
         }
@@ -123,13 +123,13 @@ impl Place {
         Ok(Place::Server { url: url.clone() })
     }
 
-    /// The same of a private server whose database is striped over so many files.
+    /// The same for a private server whose database is striped over this number of files.
     pub(in crate::cli) fn striped(&self, stripes: u32) -> Place {
         let options = [("stripes", stripes.to_string())];
         self.working(&format!("stripes{stripes}"), &options)
     }
 
-    /// Where a point works that begins with a copy of this database, its server given these options. `ending` is the
+    /// The working copy of this database for a point, with these server options. `ending` is the
     /// sweep's own, see [`super::state::State::copies`].
     pub(in crate::cli) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
         match self {
@@ -160,7 +160,7 @@ impl Place {
         }
     }
 
-    /// Makes the working copy anew.
+    /// Creates the working copy anew.
     pub(in crate::cli) fn copy_to(&self, working: &Place) -> Result<(), Error> {
         working.remove()?;
         match (self, working) {
@@ -174,12 +174,20 @@ impl Place {
         }
     }
 
-    /// The URL to open it by.
+    /// Its URL.
     pub(in crate::cli) fn url(&self) -> &DatabaseUrl {
         match self {
             Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => {
                 url
             }
+        }
+    }
+
+    /// The data directory of a private server.
+    pub(in crate::cli) fn directory(&self) -> Option<&Path> {
+        match self {
+            Place::Private { directory, .. } => Some(directory),
+            Place::File { .. } | Place::Server { .. } | Place::Nowhere { .. } => None,
         }
     }
 
@@ -192,7 +200,7 @@ impl Place {
         }
     }
 
-    /// Whether nothing is there yet, so that whatever will be there is the sweep's own.
+    /// Whether it does not exist yet, so that the sweep may remove it later.
     pub(in crate::cli) fn is_free(&self) -> bool {
         match self {
             Place::File { file: path, .. } | Place::Private { directory: path, .. } => !path.exists(),
@@ -200,8 +208,8 @@ impl Place {
         }
     }
 
-    /// Makes it ready to be loaded. Tables of a server are dropped, but for those of the same scale when the point is
-    /// gone on with.
+    /// Prepares it for a load. Tables of a server are dropped, except those of the same scale if the point is
+    /// continued.
     pub(in crate::cli) fn prepare(&self, plan: &Plan, again: bool) -> Result<(), Error> {
         match self {
             Place::File { file, .. } => match file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -213,13 +221,13 @@ impl Place {
             },
             Place::Server { .. } if plan.scale.is_some() => {
                 let workload = plan.workload.unwrap_or(SWEPT);
-                with_engine(workload, options(workload, plan), MakeWay { keep: plan.scale.filter(|_| again) })
+                with_engine(workload, options(workload, plan), DropOtherScale { keep: plan.scale.filter(|_| again) })
             }
             Place::Server { .. } | Place::Private { .. } | Place::Nowhere { .. } => Ok(()),
         }
     }
 
-    /// Removes files that the sweep has made.
+    /// Removes files that the sweep created.
     pub(in crate::cli) fn remove(&self) -> Result<(), Error> {
         let gone = |result: std::io::Result<()>, path: &Path| match result {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -237,8 +245,8 @@ impl Place {
                 Ok(())
             }
             Place::Private { directory, .. } => {
-                // The server of a sweep that was killed ends by itself, and may write while its files are removed.
-                let end = Instant::now() + ENDING;
+                // The server of a killed sweep stops by itself, and may write while its files are removed.
+                let end = Instant::now() + STOP_TIMEOUT;
                 let busy = |result: &std::io::Result<()>| {
                     result.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
                 };
@@ -254,7 +262,7 @@ impl Place {
     }
 }
 
-/// Refuses a grid whose databases could not be copied, or whose servers could not be given what it asks for.
+/// Refuses a grid whose databases cannot be copied, or whose servers do not support its settings.
 pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     match Place::of(url, &Series::default(), Some(1), Path::new(""))? {
@@ -264,7 +272,7 @@ pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
         ),
         Place::Private { .. } => Ok(()),
         Place::Server { .. } => usage(
-            "a grid starts each point with a copy of its database: give --db postgres:local, sqlite:FILE or simulated:",
+            "a grid starts each point with a copy of its database: use --db postgres:local, sqlite:FILE or simulated:",
         ),
         _ if grid.is_private() => usage(
             "buffers=, cpus=, memory=, stripes=, set.NAME= and --bound-memory are for private servers: give --db \
@@ -275,12 +283,12 @@ pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
 }
 
 /// Drops the tables of another point.
-struct MakeWay {
+struct DropOtherScale {
     /// Tables of this scale may stay.
     keep: Option<u32>,
 }
 
-impl Visitor for MakeWay {
+impl Visitor for DropOtherScale {
     type Output = ();
 
     fn visit<W: Workload>(self, runtime: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
@@ -311,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scale_has_a_place_of_its_own() {
+    fn each_scale_has_its_own_place() {
         let here = Series::default();
         let there = Series { data_directory: Some("/mnt/a b".into()), cpus: None };
         assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).url().reveal(), "sqlite:x/tpcc-w8.db?cache=64");

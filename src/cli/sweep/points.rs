@@ -1,11 +1,11 @@
-//! The points of a sweep: which comes next, its run, and what they come to.
+//! Runs the points of a sweep, and analyses them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::super::interrupt::Interrupt;
-use super::super::run::{start, tell_alarms, tell_report};
+use super::super::run::{print_report_path, print_warnings, start};
 use super::super::{Ended, say};
 use super::fill;
 use super::grid::Grid;
@@ -32,7 +32,7 @@ use crate::study::sizing::observation::{self, Observation};
 use crate::study::{self, Measured, Study, differences, load};
 use crate::url::DatabaseUrl;
 
-/// A sweep at work.
+/// A running sweep.
 pub(super) struct Points {
     directory: PathBuf,
     state: State,
@@ -42,19 +42,21 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Takes up a sweep in its directory.
+    /// Opens a sweep in its directory.
     pub(super) fn new(
         directory: PathBuf,
-        state: State,
+        mut state: State,
         db: DatabaseUrl,
         json: bool,
         interrupt: Interrupt,
     ) -> Result<Points, Error> {
+        // A resumed sweep tries again what failed.
+        state.points.iter_mut().for_each(|entry| entry.failed = None);
         state.write(&directory)?;
         Ok(Points { directory, state, db, json, interrupt })
     }
 
-    /// Runs all points that are left, and reports.
+    /// Runs all remaining points, and writes the report.
     pub(super) fn run(mut self) -> Result<Ended, Error> {
         for entry in self.state.points.iter().filter(|entry| entry.state == Progress::Done) {
             self.tidy(entry)?;
@@ -67,13 +69,16 @@ impl Points {
                 return self.stopped();
             }
             tell!("sweep: {}; next: {}", progress(&self.state), name(&self.state, key));
-            if !self.point(key)? {
-                return self.stopped();
+            match self.point(key) {
+                Ok(true) => {}
+                Ok(false) => return self.stopped(),
+                Err(Error::Database(why)) if self.others_may_succeed(key) => self.give_up(key, why)?,
+                Err(error) => return Err(error),
             }
             told::write(&self.directory, &study(&self.state))?;
         }
         if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid().is_some()) {
-            // A sweep that was killed just after a point was noted as done has its copy still, and a table without it.
+            // A sweep that was killed right after a point finished still has its copy, and a table without the point.
             self.place(last.key)?.working(&self.state.copies, &[]).remove()?;
             self.table()?;
         }
@@ -96,23 +101,45 @@ impl Points {
         tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
         let searched = self.state.settings.search().is_some();
         let passed = self.state.done().any(|(_, point)| point.passed());
-        // A search goes on until something breaks, and rests on the points that passed.
+        // A search continues until a point fails, and is based on the points that passed.
         let failures = self.state.done().any(|(_, point)| point.failures) && !(searched && passed);
-        let failed = failures || self.state.done().any(|(_, point)| point.check_failed);
+        let failed = failures
+            || self.state.done().any(|(_, point)| point.check_failed)
+            || self.state.points.iter().any(|entry| entry.failed.is_some());
         Ok(if failed { Ended::Failed } else { Ended::Held })
+    }
+
+    /// Whether the server of one point failed, but those of others may not: each point of a grid has a private server of
+    /// its own, with other limits, on a copy of a loaded database.
+    fn others_may_succeed(&self, key: PointKey) -> bool {
+        let loaded = self.state.databases.iter().any(|there| there.ready);
+        let private = self.state.settings.grid().is_some_and(Grid::is_private);
+        let begun = self.state.points.iter().any(|entry| entry.key == key);
+        loaded && private && begun && !self.interrupt.stop.requested()
+    }
+
+    /// Notes why a point has no result, and removes what it worked on.
+    fn give_up(&mut self, key: PointKey, why: String) -> Result<(), Error> {
+        self.interrupt.running(false);
+        tell!("sweep: {} has no result: {why}", name(&self.state, key));
+        self.place(key)?.working(&self.state.copies, &[]).remove()?;
+        if let Some(entry) = self.state.points.iter_mut().find(|entry| entry.key == key) {
+            entry.failed = Some(why);
+        }
+        self.state.write(&self.directory)
     }
 
     fn stopped(&self) -> Result<Ended, Error> {
         told::write(&self.directory, &study(&self.state))?;
         tell!(
-            "sweep: stopped, {}; go on with: graymark sweep resume {}",
+            "sweep: stopped, {}; continue with: graymark sweep resume {}",
             progress(&self.state),
             self.directory.display()
         );
         Ok(Ended::Interrupted)
     }
 
-    /// Runs a point, or takes up the result of one that was killed just after its end. False if it was interrupted.
+    /// Runs a point, or uses the record of one that was killed right after its end. `false` if interrupted.
     fn point(&mut self, key: PointKey) -> Result<bool, Error> {
         let database = self.place(key)?;
         let again = self.state.points.iter().position(|entry| entry.key == key);
@@ -128,6 +155,7 @@ impl Points {
                 engine: String::new(),
                 file_system: None,
                 unbounded: None,
+                failed: None,
                 result: None,
             });
             self.state.write(&self.directory)?;
@@ -150,19 +178,19 @@ impl Points {
                 place.prepare(&plan, again.is_some())?;
                 let outcome = start(Run::bench(plan).out(&out), &self.interrupt)?;
                 if let Some(outcome) = &outcome {
-                    tell_alarms(outcome);
-                    tell_report(outcome);
+                    print_warnings(outcome);
+                    print_report_path(outcome);
                 }
                 self.interrupt.running(false);
                 let interrupted = outcome.as_ref().is_none_or(|outcome| outcome.summary.interrupted);
                 outcome.map(|outcome| outcome.report).transpose()?;
                 if interrupted || self.interrupt.stop.requested() {
-                    // It may lack its check of consistency, so it does not count.
+                    // Its consistency check may be missing, so it does not count.
                     remove(&out)?;
                     return Ok(false);
                 }
                 whole(&out).ok_or_else(|| {
-                    Error::Usage(format!("the record {} is not whole: start the sweep again", out.display()))
+                    Error::Usage(format!("the record {} is incomplete: start the sweep again", out.display()))
                 })?
             }
         };
@@ -189,8 +217,8 @@ impl Points {
         Ok(true)
     }
 
-    /// Where a point works: of a grid on a copy of the database, made anew, by a server with the point's own options,
-    /// and why its memory is not bounded if it should be. None if loading the database was interrupted.
+    /// The place of a point's run: for a grid a new copy of the database, with a server with the point's options,
+    /// and why its memory is not limited although requested. `None` if loading the database was interrupted.
     fn copied(&mut self, key: PointKey, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
         let Some(grid) = self.state.settings.grid().cloned() else { return Ok(Some((database.clone(), None))) };
         if !self.loaded(key, database)? {
@@ -218,7 +246,7 @@ impl Points {
         Ok(Some((working, unbounded)))
     }
 
-    /// Loads the database that points are copied from, if that has not been done; false if it was interrupted.
+    /// Loads the database that points are copied from, if needed; `false` if interrupted.
     fn loaded(&mut self, key: PointKey, database: &Place) -> Result<bool, Error> {
         let (series, warehouses, stripes) = (key.series, key.warehouses.unwrap_or(1), key.stripes);
         let same = |there: &Database| (there.series, there.warehouses, there.stripes) == (series, warehouses, stripes);
@@ -246,7 +274,7 @@ impl Points {
         Ok(true)
     }
 
-    /// Writes the table of the points that are done, one for each place of databases.
+    /// Writes the tables of finished points, one for each place of databases.
     fn table(&self) -> Result<(), Error> {
         // The models are of New-Orders.
         if self.state.settings.workload() != WorkloadName::default() {
@@ -268,12 +296,12 @@ impl Points {
         Ok(())
     }
 
-    /// A point that is done, from its record.
+    /// A finished point, from its record.
     fn entry(&self, entry: Entry, record: &Record, took: f64) -> Result<Entry, Error> {
         let Some(summary) = &record.summary else { return Ok(entry) };
         if let Some(wanted) = entry.key.warehouses.filter(|wanted| *wanted != summary.scale) {
             return Err(Error::Usage(format!(
-                "{} holds {} {}, not {wanted}: remove it, or give another place",
+                "{} contains {} {}, not {wanted}: remove it, or give another place",
                 summary.engine.url,
                 summary.scale,
                 self.state.settings.workload().about().unit.1
@@ -311,11 +339,11 @@ impl Points {
             Observation { cpus, repeat: key.repeat, record: Some(place), ..point::observed(summary, key.buffers) };
         let settings = settings.grid().map(|grid| grid.words(key)).unwrap_or_default();
         let mut point = Point { observation: Some(observation), settings, ..Point::measured(summary) };
-        point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not bounded: {why}")));
+        point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not limited: {why}")));
         point
     }
 
-    /// What is run: the sweep's plan with the point's own scale, pace and place.
+    /// The plan of a point: the sweep's plan with the point's scale, pace and place.
     fn plan(&self, key: PointKey, place: &Place) -> Result<Plan, Error> {
         let mut plan = self.state.settings.plan.clone();
         plan.workload = Some(self.state.settings.workload());
@@ -328,7 +356,7 @@ impl Points {
             plan.set.extend(grid.settings(key));
         }
         if let Some(repeat) = key.repeat {
-            // Points of a repeat have the same inputs, as far as their number goes; repeats differ.
+            // All points of a repeat have the same inputs; repeats have different ones.
             plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
         }
         if let Some(percent) = key.at.filter(|percent| *percent < 100) {
@@ -345,7 +373,7 @@ impl Points {
         Place::of_point(&self.state, key, &self.db, &self.directory)
     }
 
-    /// Removes the database of a point that is done, if the sweep made it.
+    /// Removes the database of a finished point, if the sweep created it.
     fn tidy(&self, entry: &Entry) -> Result<(), Error> {
         if entry.own_database && !self.state.settings.keep_databases() {
             self.place(entry.key)?.remove()
@@ -355,7 +383,7 @@ impl Points {
     }
 }
 
-/// What the points that are done say together.
+/// The analysis of finished points.
 pub(super) fn study(state: &State) -> Study {
     let settings = &state.settings;
     let series = (0..settings.series.len()).map(|index| series(state, index)).collect::<Vec<_>>();
@@ -416,7 +444,7 @@ fn series(state: &State, index: usize) -> study::Series {
         )
     };
     points.sort_by(|one, other| {
-        // Rates that come again follow the highest one, from the highest down.
+        // Repeated rates follow the highest one, from the highest down.
         let rate = |measured: &Measured| measured.point.at_rate.as_ref().map_or((false, 0.0), AtRate::place);
         let (one, other) = (rate(one), rate(other));
         one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
@@ -433,7 +461,7 @@ fn series(state: &State, index: usize) -> study::Series {
     study::Series { finished, largest, ..described(state, index, points) }
 }
 
-/// A series with what sets it apart from the others.
+/// A series with its label.
 fn described(state: &State, index: usize, points: Vec<Measured>) -> study::Series {
     let of_series = state.done().filter(|(entry, _)| entry.key.series == index);
     let file_system = of_series.into_iter().find_map(|(entry, _)| entry.file_system.clone());
@@ -448,7 +476,7 @@ fn described(state: &State, index: usize, points: Vec<Measured>) -> study::Serie
     study::Series { label: label.join(", "), data_directory, file_system, cpus, points, ..study::Series::default() }
 }
 
-/// What the reader should know of a grid.
+/// Notes on a grid.
 fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
     let mut notes = vec![
         "Each point began with a fresh copy of the loaded database of its scale; points were run in shuffled order, \
@@ -463,25 +491,29 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
                 .to_owned(),
         );
     }
+    for entry in &state.points {
+        if let Some(why) = &entry.failed {
+            notes.push(format!("No result: {}: {why}.", name(state, entry.key)));
+        }
+    }
     let unbounded = state.points.iter().filter_map(|entry| entry.unbounded.as_ref()).collect::<Vec<_>>();
     match (grid.bound_memory, unbounded.first()) {
         (_, Some(why)) => notes.push(format!("In {} of the points {why}.", unbounded.len())),
-        (Some(bound), None) => notes.push(format!("The server's memory with its page cache was bounded ({bound}).")),
+        (Some(bound), None) => {
+            notes.push(format!("The server's memory including its page cache was limited ({bound})."))
+        }
         (None, None) if !grid.memory.is_empty() => {
-            notes.push("The server's memory with its page cache was bounded, as each point says.".to_owned());
+            notes.push("The server's memory including its page cache was limited, as given for each point.".to_owned());
         }
         (None, None) if grid.is_private() => {
-            notes.push(
-                "Memory was not bounded: the page cache of the whole machine answers what misses the buffers."
-                    .to_owned(),
-            );
+            notes.push("Memory was not limited: the page cache of the machine serves buffer misses.".to_owned());
         }
         (None, None) => {}
     }
     notes
 }
 
-/// The record in a directory, if its run came to its end.
+/// The record in a directory, if its run is complete.
 fn whole(directory: &Path) -> Option<Record> {
     let record = Record::open(directory).ok()?;
     let ended = record.summary.as_ref().is_some_and(|summary| !summary.interrupted);

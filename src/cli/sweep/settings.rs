@@ -1,4 +1,4 @@
-//! What a sweep is. It never changes once the sweep has begun.
+//! The settings of a sweep, which do not change after its start.
 
 use std::path::PathBuf;
 
@@ -13,26 +13,26 @@ use crate::plan::{Defaults, Plan, Rate, SCALE};
 use crate::study::point::Limits;
 use crate::study::{Max, Searched, SweepKind};
 
-/// What a sweep is.
+/// The settings of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "File", into = "File")]
 pub(super) struct Settings {
-    /// What is varied.
+    /// The varied quantity.
     pub(super) varied: Varied,
-    /// What all runs have in common; the URL is without its password.
+    /// The common plan of all runs; the URL has no password.
     pub(super) plan: Plan,
     /// Places and CPUs; at least one.
     pub(super) series: Vec<Series>,
 }
 
-/// What a sweep varies, with all that only such a sweep has.
+/// The varied quantity, with the settings of this kind of sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Varied {
     /// The load on one database: percents of the full one, the full one first.
     Load { at: Vec<u32> },
     /// The rate of an open loop on one database.
     Rates(Rates),
-    /// A number, of which the largest is searched.
+    /// A search for the largest number.
     Search(Search),
     /// Every combination of some dimensions.
     Grid {
@@ -42,19 +42,19 @@ pub(super) enum Varied {
     },
 }
 
-/// Rates of an open loop, from the lowest on.
+/// Rates of an open loop, ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rates {
-    /// Transactions a second.
+    /// Transactions per second.
     pub(super) rates: Vec<Rate>,
-    /// Whether the rates come again afterwards, from the highest down.
+    /// Whether the rates are repeated afterwards, from the highest down.
     pub(super) and_back: bool,
-    /// Goes on beyond the highest rate, or ends before it, when New-Order's 90th percentile reaches so many
+    /// Continues beyond the highest rate, or ends before it, when New-Order's 90th percentile reaches this number of
     /// milliseconds.
     pub(super) until_ms: Option<u32>,
 }
 
-/// Times that a rate is doubled beyond the highest one given, at most.
+/// Maximum number of times that the highest given rate is doubled.
 const DOUBLINGS: usize = 8;
 
 impl Rates {
@@ -65,7 +65,7 @@ impl Rates {
         let doubled = std::iter::successors(self.rates.last().and_then(Rate::doubled), Rate::doubled);
         for (number, rate) in self.rates.iter().copied().chain(doubled.take(DOUBLINGS)).enumerate() {
             let beyond = number >= self.rates.len();
-            // A rate beyond the given ones comes when that before it is known not to be enough.
+            // A rate beyond the given ones is added when the previous one was not enough.
             if beyond && (self.until_ms.is_none() || up.last().is_none_or(|last| p90(*last).is_none())) {
                 break;
             }
@@ -82,7 +82,7 @@ impl Rates {
 /// A search for the largest number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Search {
-    /// Of what, and what a point must keep.
+    /// The goal and its constraints.
     pub(super) goal: Goal,
     /// The smallest number; at least 1.
     pub(super) from: u32,
@@ -94,7 +94,7 @@ pub(super) struct Search {
     pub(super) replace: bool,
 }
 
-/// What is searched, and what a point must keep.
+/// The goal of a search and its constraints.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Goal {
     /// Warehouses, within the limits of the standard.
@@ -118,7 +118,7 @@ impl Search {
         }
     }
 
-    /// What the search has varied in a point.
+    /// The varied number of a point.
     pub(super) fn number(&self, key: &PointKey) -> Option<u32> {
         if self.of_clients() { key.clients } else { key.warehouses }
     }
@@ -135,7 +135,7 @@ impl Settings {
         }
     }
 
-    /// What its runs take where nothing is said.
+    /// The defaults of its runs.
     pub(super) fn defaults(&self) -> Defaults {
         match &self.varied {
             Varied::Load { .. } => Defaults::SWEEP_LOAD,
@@ -162,7 +162,7 @@ impl Settings {
         }
     }
 
-    /// The workload of all runs; sweeps other than grids know the limits of one alone.
+    /// The workload of all runs; only grids support several workloads.
     pub(super) fn workload(&self) -> WorkloadName {
         self.grid().and(self.plan.workload).unwrap_or(SWEPT)
     }
@@ -185,7 +185,7 @@ impl Settings {
         }
     }
 
-    /// The limits of the standard that a point must keep, where it must keep them.
+    /// The standard's limits of a point, if they apply.
     pub(super) fn limits(&self) -> Limits {
         match &self.varied {
             Varied::Search(Search { goal: Goal::Warehouses(limits), .. }) => *limits,
@@ -206,7 +206,7 @@ impl Settings {
         self.search().and_then(|search| search.key(0, search.from).warehouses)
     }
 
-    /// All but the plan, as it stands in the file.
+    /// The settings without the plan, as in the file.
     ///
     /// # Errors
     /// If it cannot be written as TOML.
@@ -218,11 +218,11 @@ impl Settings {
     }
 }
 
-/// Where a series has its databases and its server.
+/// Place and CPUs of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::cli) struct Series {
-    /// Below this directory; where the URL says if none.
+    /// Directory of the databases; by default as in the URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) data_directory: Option<PathBuf>,
     /// Bound to these CPUs.
@@ -230,7 +230,7 @@ pub(in crate::cli) struct Series {
     pub(super) cpus: Option<String>,
 }
 
-/// Settings as they stand in `sweep.toml`: one table for all kinds, in which a mix may stand that makes no sense.
+/// Settings in `sweep.toml`: one table for all kinds, which may contain invalid combinations.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -262,7 +262,7 @@ impl TryFrom<File> for Settings {
     fn try_from(file: File) -> Result<Settings, &'static str> {
         let File { sweep, at, rates, and_back, until_ms, from, to, keep_databases, replace, .. } = file;
         let File { limits, grid, max, plan, series, .. } = file;
-        let senseless = Err("its settings make no sense");
+        let senseless = Err("its settings are invalid");
         if series.is_empty() || from == 0 || from > to {
             return senseless;
         }
@@ -316,7 +316,7 @@ impl From<Settings> for File {
 mod tests {
     use super::*;
 
-    /// What version 3dd8c0c has written.
+    /// Files written by version 3dd8c0c.
     const KEPT: [&str; 5] = [
         include_str!("../../../tests/records/3dd8c0c/sweeps/load/sweep.toml"),
         include_str!("../../../tests/records/3dd8c0c/sweeps/warehouses/sweep.toml"),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn mixes_that_make_no_sense_are_refused() {
+    fn invalid_combinations_are_refused() {
         type Change = fn(&mut toml::Table);
         let changes: [(&str, Change); 7] = [
             ("from above to", |table| drop(table.insert("from".to_owned(), 9.into()))),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_go_up_until_the_latency_is_reached_and_come_again_from_the_highest_down() {
+    fn rates_increase_until_the_latency_is_reached_and_are_repeated_downwards() {
         let rate = |per_second: f64| Rate::new(per_second).unwrap();
         let of = |and_back, until_ms| Rates { rates: vec![rate(100.0), rate(200.0)], and_back, until_ms };
         let points = |rates: &Rates, slow_from: f64, done_to: f64| {

@@ -1,5 +1,5 @@
-//! `sweep.toml`: what a sweep is, and how far it has come. Written atomically at every step, so that it can be gone on
-//! with.
+//! `sweep.toml`: the settings and the progress of a sweep. Written atomically at every step, so that it can be
+//! continued.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -19,12 +19,12 @@ use crate::study::point::Point;
 
 /// The file's name.
 pub(super) const FILE: &str = "sweep.toml";
-/// Held by the process that is at work in the directory.
+/// Locked by the process that runs the sweep.
 const LOCK: &str = "sweep.lock";
 /// Version of the file's format.
 const FORMAT: u32 = 1;
 
-/// A loaded database that points begin with, each with a copy of its own.
+/// A loaded database that points are copied from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Database {
@@ -34,23 +34,23 @@ pub(super) struct Database {
     /// Number of files that it is striped over, where this is varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) stripes: Option<u32>,
-    /// Whether the sweep made it, and so may remove it.
+    /// Whether the sweep created it, and may remove it.
     pub(super) own: bool,
     /// Whether it is loaded.
     pub(super) ready: bool,
 }
 
-/// How far a point has come.
+/// The progress of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Progress {
-    /// Begun, and perhaps interrupted.
+    /// Started, and perhaps interrupted.
     Begun,
-    /// Done; never to be repeated.
+    /// Finished.
     Done,
 }
 
-/// A point that was begun.
+/// A started point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     #[serde(flatten)]
@@ -58,9 +58,9 @@ pub(super) struct Entry {
     pub(super) state: Progress,
     /// Its record, below the sweep's directory.
     pub(super) record: String,
-    /// Whether the sweep made its database, and so may remove it.
+    /// Whether the sweep created its database, and may remove it.
     pub(super) own_database: bool,
-    /// Loading, running and checking, in seconds.
+    /// Duration of load, run and checks in seconds.
     #[serde(default)]
     pub(super) seconds: f64,
     /// The database's name and version.
@@ -69,10 +69,13 @@ pub(super) struct Entry {
     /// The file system of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file_system: Option<String>,
-    /// Why the server's memory was not bounded, though it should have been.
+    /// Why the server's memory was not limited although requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unbounded: Option<String>,
-    /// What it came to, once done.
+    /// Why it has no result; a resumed sweep tries it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failed: Option<String>,
+    /// Its result, once finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) result: Option<Point>,
 }
@@ -84,8 +87,8 @@ pub(super) struct State {
     pub(super) settings: Settings,
     #[serde(default)]
     pub(super) points: Vec<Entry>,
-    /// How the names of the copies that points of a grid work on end. No one else has it, so that what has such a name
-    /// is this sweep's own.
+    /// Suffix of the working copies of a grid's points. It is unique, so that files with such a name
+    /// are this sweep's own.
     #[serde(default = "ending")]
     pub(super) copies: String,
     /// Of a grid.
@@ -94,12 +97,17 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Nothing is done yet.
+    /// A new sweep.
     pub(super) fn new(settings: Settings) -> State {
         State { format: FORMAT, settings, points: Vec::new(), copies: ending(), databases: Vec::new() }
     }
 
-    /// The state in a directory; none if it holds no sweep.
+    /// Whether a point has no result because its database failed.
+    pub(super) fn has_failed(&self, key: PointKey) -> bool {
+        self.points.iter().any(|entry| entry.key == key && entry.failed.is_some())
+    }
+
+    /// The state in a directory; `None` if it contains no sweep.
     pub(super) fn read(directory: &Path) -> Result<Option<State>, Error> {
         let path = directory.join(FILE);
         let text = match link_safe::read_to_string(&path) {
@@ -120,30 +128,30 @@ impl State {
         if !state.copies.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
             || state.copies.is_empty()
         {
-            return Err(damaged("the name of its copies makes no sense"));
+            return Err(damaged("the name of its copies is invalid"));
         }
         let whole = |entry: &Entry| {
             let record = Path::new(&entry.record);
             let inside =
                 record.is_relative() && record.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-            // What is begun is removed and made again: never behind a link.
+            // Unfinished records are removed and repeated, but never behind a symbolic link.
             let linked = record.ancestors().any(|part| part != Path::new("") && directory.join(part).is_symlink());
             entry.key.series < series && inside && !linked && (entry.state == Progress::Begun || entry.result.is_some())
         };
         if !state.points.iter().all(whole) {
-            return Err(damaged("a point makes no sense"));
+            return Err(damaged("a point is invalid"));
         }
         Ok(Some(state))
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes it atomically.
     pub(super) fn write(&self, directory: &Path) -> Result<(), Error> {
         let text = toml::to_string(self)
             .map_err(|error| Error::Usage(format!("the sweep cannot be written as TOML: {error}")))?;
         Ok(writer::put(directory, FILE, text.as_bytes())?)
     }
 
-    /// Points that are done, with their results.
+    /// Finished points with their results.
     pub(super) fn done(&self) -> impl Iterator<Item = (&Entry, &Point)> {
         self.points
             .iter()
@@ -151,7 +159,7 @@ impl State {
             .filter_map(|entry| Some((entry, entry.result.as_ref()?)))
     }
 
-    /// Which numbers of warehouses, or clients, of a series have passed and which have not.
+    /// Whether each tested number of warehouses or clients of a series passed.
     pub(super) fn passed(&self, series: usize) -> BTreeMap<u32, bool> {
         let Some(search) = self.settings.search() else { return BTreeMap::new() };
         let of_series = self.done().filter(|(entry, _)| entry.key.series == series);
@@ -159,14 +167,14 @@ impl State {
     }
 }
 
-/// An ending that no other sweep has.
+/// A unique suffix.
 fn ending() -> String {
     // A hash with keys at random; the time alone could be another's.
     let hash = RandomState::new().hash_one(SystemTime::now());
     format!("point-{hash:016x}")
 }
 
-/// Keeps other processes out of a sweep's directory, as long as it lives.
+/// Locks a sweep's directory against other processes until dropped.
 pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join(LOCK);
     let failed = |error: &io::Error| Error::Output(format!("cannot lock {}: {error}", path.display()));
@@ -174,7 +182,7 @@ pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Usage(format!(
-            "another graymark is at work in {}: wait for it, or give another --out",
+            "another graymark is running in {}: wait for it, or give another --out",
             directory.display()
         ))),
         Err(TryLockError::Error(error)) => Err(failed(&error)),
@@ -217,6 +225,7 @@ mod tests {
                 engine: String::new(),
                 file_system: None,
                 unbounded: None,
+                failed: None,
                 result: None,
             };
             State { points: vec![entry], ..State::new(settings.clone()) }.write(&sweep).unwrap();

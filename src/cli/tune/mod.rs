@@ -1,4 +1,4 @@
-//! `graymark tune`: which settings make a server faster? A race of candidates over runs in turns from the same loaded
+//! `graymark tune`: searches for faster settings, by a race of candidates over alternating runs from the same loaded
 //! database, and fresh runs that decide.
 
 mod tries;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::args::{Group, Labelling, Loading, OfEveryRun, Scale};
+use super::args::{CommonRunArgs, Group, LabelArgs, Loading, Scale};
 use super::dry_run::{DryRun, switch, typed};
 use super::sweep::{Place, Series};
 use super::turns::Turns;
@@ -26,23 +26,20 @@ use crate::study::tune::candidates::{leave_out, of_scheme, read};
 use crate::study::tune::{FEWEST_PAIRS, runs_of_race};
 use tries::Tries;
 
-/// Seconds that a copy and a start of the server take, about.
-const BESIDE: u32 = 5;
-/// Seconds before each measurement interval, unless the user says otherwise.
+/// Approximate seconds for a copy and a start of the server.
+const RUN_OVERHEAD_S: u32 = 5;
+/// Default ramp-up in seconds.
 const RAMP_UP: u32 = 3;
-/// Fresh pairs that the budget is divided for.
+/// Number of fresh pairs that the budget is planned for.
 const PAIRS: u32 = 6;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The database is loaded once. Each run works on a copy of it, made anew, by a private server that is started with the \
-settings of its candidate. \
-Candidates race: short runs in turns with the start, and the slower half is dropped, rung by rung; in the last rung \
-the best run together, too. What \
-came first is then set beside the start in fresh pairs of runs, and only these decide: of a list of candidates without \
-effect one search in forty has \
-a winner. Settings that lose committed data are not tried without --allow-loss. docs/tune.md has the candidates and \
-the rule.
+The database is loaded once. Each run works on a fresh copy of it, with a private server started with the candidate's \
+settings. Candidates race: short runs alternate with the start, and the slower half is dropped, rung by rung; in the \
+last rung the best are also combined. The leader is then compared with the start in fresh pairs of runs, and only \
+these decide: if no candidate has an effect, one search in forty has a winner by chance. Settings that lose committed \
+data are not tried without --allow-loss. docs/tune.md lists the candidates and explains the method.
 
 Examples:
   graymark tune --db postgres:local -w 10 --budget 20m
@@ -52,42 +49,42 @@ pub(super) struct TuneArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    /// About how long all of it may take, such as 20m: runs are as long as it allows, 10 s at least
+    /// Approximate total time, such as 20m: runs are as long as it allows, at least 10 s
     #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_interval)]
     budget: u32,
     /// Only these candidates
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     only: Vec<String>,
-    /// A list of candidates of your own (TOML: see docs/tune.md) instead of Graymark's for this database
+    /// Your own list of candidates (TOML: see docs/tune.md) instead of Graymark's for this database
     #[arg(long, value_name = "FILE")]
     candidates: Option<PathBuf>,
-    /// Fresh pairs of runs that decide; if none are asked for, as many as the budget leaves time for, from 4 to 20
+    /// Number of fresh pairs of runs for the decision; by default as many as the budget allows, from 4 to 20
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100))]
     pairs: Option<u32>,
-    /// Also try settings with which a crash loses committed data
+    /// Also try settings that lose committed data in a crash
     #[arg(long)]
     allow_loss: bool,
     /// Directory of the record, with those of all runs below it [default: graymark-runs/TIME-tune-ENGINE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print what was found as one JSON object on standard output
+    /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
     /// Show what would be done, as a plan file, and do nothing
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     #[command(flatten)]
-    label: Labelling,
+    label: LabelArgs,
     #[command(flatten)]
     scale: Scale,
     #[command(flatten)]
-    of_every_run: OfEveryRun,
+    of_every_run: CommonRunArgs,
     #[command(flatten)]
     loading: Loading,
 }
 
-/// What was asked for beside the plan.
-struct Asked {
+/// Options that are not part of the plan.
+struct ExtraOptions {
     budget: Duration,
     only: Vec<String>,
     allow_loss: bool,
@@ -96,7 +93,7 @@ struct Asked {
     fixed: bool,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
     let mut plan = Plan { workload: Some(args.workload), pace: Some(Pace::None), ..Plan::default() };
     args.scale.add_to(&mut plan);
@@ -107,12 +104,12 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
     own_server(&plan, args.workload)?;
     plan.scale.get_or_insert(SCALE);
     plan.ramp_up.get_or_insert(RampUp::Seconds(RAMP_UP));
-    // Each run begins with a copy of a database that was checked when it was loaded.
+    // Each run starts with a copy of a database that was checked after its load.
     plan.check.get_or_insert(Check::None);
     let mut candidates = listed(args.candidates.as_deref(), db.scheme(), memory(db.reveal()))?;
     let start: BTreeMap<String, String> = plan.set.iter().cloned().collect();
     leave_out(&mut candidates, &args.only, args.allow_loss, &start).map_err(Error::Usage)?;
-    let asked = Asked {
+    let asked = ExtraOptions {
         budget: Duration::from_secs(args.budget.into()),
         only: args.only,
         allow_loss: args.allow_loss,
@@ -154,7 +151,7 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
     Ok(ended)
 }
 
-/// Refuses servers that others may use.
+/// Refuses servers that other clients may use.
 fn own_server(plan: &Plan, workload: WorkloadName) -> Result<(), Error> {
     match Place::of(&plan.db(workload), &Series::default(), plan.scale, Path::new(""))? {
         Place::Server { url } => Err(Error::Usage(format!(
@@ -179,25 +176,25 @@ fn listed(file: Option<&Path>, scheme: &str, memory: Option<u64>) -> Result<Vec<
     let shown = file.display();
     let list = std::fs::read_to_string(file).map_err(|error| Error::Usage(format!("cannot read {shown}: {error}")))?;
     read(&list, scheme, memory).map_err(|why| {
-        Error::Usage(format!("{shown} is not a list of candidates: {why}; docs/tune.md says what one looks like"))
+        Error::Usage(format!("{shown} is not a list of candidates: {why}; docs/tune.md describes the format"))
     })
 }
 
-/// The memory that the server may use: what its URL says, or all of the machine's.
+/// The memory that the server may use: by its URL, or all of the machine's.
 fn memory(url: &str) -> Option<u64> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let bound = query.split('&').find_map(|pair| size::parse(pair.strip_prefix("memory=")?).ok());
     bound.or_else(|| environment::of_host(None).memory_bytes)
 }
 
-/// Runs of all of it, with the one before the race.
-fn runs(asked: &Asked, candidates: usize) -> u32 {
+/// Total number of runs, including the one before the race.
+fn runs(asked: &ExtraOptions, candidates: usize) -> u32 {
     1 + runs_of_race(candidates) + 2 * asked.pairs.unwrap_or(PAIRS)
 }
 
 /// Seconds of a run's interval within the budget.
-fn length(asked: &Asked, budget: u32, candidates: usize, ramp_up: u32) -> Result<u32, Error> {
-    let (runs, beside, shortest) = (runs(asked, candidates), BESIDE + ramp_up, SHORTEST as u32);
+fn length(asked: &ExtraOptions, budget: u32, candidates: usize, ramp_up: u32) -> Result<u32, Error> {
+    let (runs, beside, shortest) = (runs(asked, candidates), RUN_OVERHEAD_S + ramp_up, SHORTEST as u32);
     let length = (budget / runs).saturating_sub(beside);
     if length >= shortest {
         return Ok(length);
@@ -210,13 +207,13 @@ fn length(asked: &Asked, budget: u32, candidates: usize, ramp_up: u32) -> Result
     )))
 }
 
-/// The candidates, for who wants to know before.
-fn preview(candidates: &[Candidate], asked: &Asked, number: usize) -> String {
+/// The list of candidates, for a dry run.
+fn preview(candidates: &[Candidate], asked: &ExtraOptions, number: usize) -> String {
     let runs = runs(asked, number);
     let mut lines = format!("{number} candidates, about {runs} runs (at least {FEWEST_PAIRS} pairs decide):\n");
     for one in candidates {
         let settings: Vec<String> = one.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let restart = if one.restart { "; takes a restart" } else { "" };
+        let restart = if one.restart { "; needs a restart" } else { "" };
         let out = if one.fate == Fate::LeftOut { format!("; NOT TRIED: {}", one.why) } else { restart.to_owned() };
         lines.push_str(&format!("{}: {}: {} ({}){out}\n", one.name, settings.join(" "), one.reason, one.source));
     }

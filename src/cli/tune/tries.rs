@@ -1,10 +1,10 @@
-//! The search at work: runs in turns, and the record.
+//! Executes the search: alternating runs, and the record.
 
 use std::time::{Duration, Instant};
 
 use super::super::Ended;
 use super::super::turns::{Side, Turn, Turns};
-use super::Asked;
+use super::ExtraOptions;
 use crate::engine::{Error, ErrorKind};
 use crate::plan::SCALE;
 use crate::record::{Brief, RecordWriter, environment, writer};
@@ -19,29 +19,29 @@ use crate::study::tune::candidates::leave_out;
 use crate::study::tune::outcome::{self, Facts};
 use crate::study::tune::{Arm, FEWEST_PAIRS, Race, Ran, Runs, START, runs_of_race};
 
-/// Fresh pairs at most: more tell hardly more.
+/// Maximum number of fresh pairs: more add little precision.
 const MOST_PAIRS: u32 = 20;
 
-/// The search at work.
+/// A running search.
 pub(super) struct Tries {
     turns: Turns,
-    asked: Asked,
+    asked: ExtraOptions,
     began: Instant,
     record: Option<RecordWriter>,
     facts: Facts,
-    /// What the start was, by the run before the race.
+    /// The summary of the start, from the run before the race.
     start: Option<Summary>,
     environment: Option<Environment>,
     took: Duration,
     /// Whether a run of the start failed a check.
     failed: bool,
-    /// The first error of writing what is known.
+    /// The first write error.
     unwritten: Option<Error>,
 }
 
 impl Tries {
     /// Begins the record.
-    pub(super) fn new(turns: Turns, asked: Asked, began: Instant, label: &Label) -> Result<Tries, Error> {
+    pub(super) fn new(turns: Turns, asked: ExtraOptions, began: Instant, label: &Label) -> Result<Tries, Error> {
         let plan = &turns.plan;
         let workload = plan.workload.unwrap_or_default().about().name;
         let mut record = RecordWriter::create(&turns.out, "tune", workload, &[])?;
@@ -71,7 +71,7 @@ impl Tries {
         })
     }
 
-    /// All of it; what was found is none if someone asked to stop before there was anything.
+    /// Executes the search; the result is `None` if it was stopped before there was any.
     pub(super) fn all(mut self, candidates: Vec<Candidate>) -> Result<(Option<Tuned>, Ended), Error> {
         let mut race = Race::new(Vec::new());
         let searched = self.search(candidates, &mut race);
@@ -111,10 +111,10 @@ impl Tries {
         race.run(self)
     }
 
-    /// A run of the start that counts for nothing: what it is set to, and how long a run takes. False if someone asked
-    /// to stop.
+    /// A run of the start that is not counted, to determine its settings and the duration of a run. `false` if
+    /// stopped.
     fn trial(&mut self) -> Result<bool, Error> {
-        tell!("tune: a run of the start, to learn how long one takes");
+        tell!("tune: a run of the start, to measure its duration");
         let start = Arm { name: START.to_owned(), settings: Default::default() };
         if self.run(&start, 0)? == Ran::Stopped {
             return Ok(false);
@@ -134,7 +134,7 @@ impl Tries {
         Ok(true)
     }
 
-    /// Makes the runs as long as the budget allows, now that it is known what they take beside their intervals.
+    /// Sets the length of runs from the budget and the measured duration of a run.
     fn fit(&mut self, candidates: usize) {
         let left = self.left().as_secs_f64();
         let plan = &mut self.turns.plan;
@@ -162,7 +162,7 @@ impl Tries {
         self.asked.budget.saturating_sub(self.began.elapsed())
     }
 
-    /// Writes what is known. An error is kept.
+    /// Writes the results so far. An error is stored.
     fn put(&mut self, race: &Race) -> Tuned {
         let tuned = outcome::of(race, &self.facts, self.began.elapsed().as_secs_f64() / 60.0);
         let directory = &self.turns.out;
@@ -178,20 +178,20 @@ impl Tries {
         tuned
     }
 
-    /// Why a run that came to its end does not count; none if it does.
+    /// Why a finished run does not count; `None` if it does.
     fn bad(&self, summary: &Summary, failed: bool) -> Option<String> {
         let risk = self.start.as_ref().filter(|_| !self.asked.allow_loss);
         if let Some(risk) = risk.and_then(|start| outcome::new_risk(start, summary)) {
-            return Some(format!("it may lose commits: {risk}; --allow-loss would try it"));
+            return Some(format!("it may lose commits: {risk}; --allow-loss includes it"));
         }
-        failed.then(|| "transactions failed, or a check did".to_owned())
+        failed.then(|| "transactions failed, or a check failed".to_owned())
     }
 }
 
-/// What is known of runs that were made is kept.
+/// Keeps the results of finished runs.
 fn abandon(record: RecordWriter, keep: bool) {
     if keep {
-        // The error that ended the search is the one to be told.
+        // The error that ended the search is reported, not this one.
         let _ = record.finish(Status::Partial);
     } else {
         record.abandon();
@@ -223,7 +223,7 @@ impl Runs for Tries {
         self.facts.disturbed_runs += u32::from(strangers.is_some_and(|strangers| !strangers.beyond().is_empty()));
         let figure = summary.as_ref().map(|summary| summary.transactions_per_second).filter(|figure| *figure > 0.0);
         let (Some(summary), Some(figure)) = (summary, figure) else {
-            let why = "no transaction was completed".to_owned();
+            let why = "no transaction completed".to_owned();
             return if of_start { Err(Error::Usage(format!("{why} with the start"))) } else { Ok(Ran::Failed(why)) };
         };
         if of_start {
@@ -237,7 +237,7 @@ impl Runs for Tries {
         let pair = 2.0 * self.took.as_secs_f64() / f64::from(self.facts.runs.max(1));
         let fit = (self.left().as_secs_f64() / pair) as u32;
         let pairs = self.asked.pairs.unwrap_or(fit.clamp(FEWEST_PAIRS, MOST_PAIRS));
-        tell!("tune: {pairs} fresh pairs of runs of the start and of what came first decide");
+        tell!("tune: {pairs} fresh pairs of runs of the start and of the leader decide");
         pairs
     }
 

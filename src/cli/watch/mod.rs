@@ -1,4 +1,4 @@
-//! `graymark watch`: a run that goes on, drawn on a terminal from its record; and the same of a run of this process
+//! `graymark watch`: draws a run in progress on a terminal from its record; and a run of this process
 //! (`run --tui`), drawn from its events.
 
 mod model;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::interrupt::Interrupt;
+use super::progress::Course;
 use super::{Ended, records};
 use crate::engine::Error;
 use crate::plan::Plan;
@@ -26,26 +27,27 @@ use screen::Screen;
 pub(super) use tui::Tui;
 use view::{Choice, Key};
 
-/// From one look at keys to the next.
+/// Interval at which keys are polled.
 const PAUSE: Duration = Duration::from_millis(100);
-/// From one look at the record to the next.
-const LOOK: Duration = Duration::from_millis(500);
+/// Interval at which the record is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
 pub(super) struct WatchArgs {
-    /// A record, or a directory of records, of which the newest that goes on is watched [default: graymark-runs]
+    /// A record, or a directory of records, of which the newest run in progress is watched [default: graymark-runs]
     #[arg(value_name = "RECORD|DIR")]
     pub(super) record: Option<PathBuf>,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn watch(args: WatchArgs) -> Result<Ended, Error> {
     let directory = which(args.record.as_deref())?;
-    screen::there_is_one("graymark watch", "take graymark report, or run with --listen")?;
+    screen::require_terminal("graymark watch", "use graymark report, or run with --listen")?;
     let mut follower = Follower::new(&directory);
     let mut model = Model::new(&title(&Brief::open(&directory)?));
-    model.planned = planned(&directory);
-    model.news(&follower.look()?);
+    model.course = course(&directory);
+    model.news(&follower.poll()?);
+    model.quiet_for(quiet_for(&directory));
     let interrupt = Interrupt::listen()?;
     let mut screen = Screen::take().map_err(cannot)?;
     let (mut choice, mut shown, mut looked) = (Choice::default(), model.clone(), Instant::now());
@@ -62,18 +64,19 @@ pub(super) fn watch(args: WatchArgs) -> Result<Ended, Error> {
         if interrupt.stop.requested() {
             return Ok(Ended::Interrupted);
         }
-        if looked.elapsed() >= LOOK {
+        if looked.elapsed() >= POLL_INTERVAL {
             looked = Instant::now();
-            model.news(&follower.look()?);
+            model.news(&follower.poll()?);
+            model.quiet_for(quiet_for(&directory));
         }
     }
 }
 
 fn cannot(error: io::Error) -> Error {
-    Error::Output(format!("cannot draw on the terminal: {error}; take graymark report instead"))
+    Error::Output(format!("cannot draw on the terminal: {error}; use graymark report instead"))
 }
 
-/// The record to be watched.
+/// The record to watch.
 fn which(named: Option<&Path>) -> Result<PathBuf, Error> {
     let place = match named {
         Some(name) => records::find(name)?,
@@ -86,13 +89,13 @@ fn which(named: Option<&Path>) -> Result<PathBuf, Error> {
     match record {
         Some(record) => run_of(record),
         None => Err(Error::Usage(format!(
-            "no run goes on in {}: start one with graymark run, or name a record to see how it ended",
+            "no run is in progress in {}: start one with graymark run, or give a record to see how it ended",
             place.display()
         ))),
     }
 }
 
-/// The record itself if it is of a run; else the run that goes on below it, as below that of a search for settings.
+/// The record itself if it is of a run; else the run in progress below it, such as of a search for settings.
 fn run_of(record: PathBuf) -> Result<PathBuf, Error> {
     let command = Brief::open(&record)?.header.command;
     if ["run", "bench"].contains(&command.as_str()) {
@@ -105,12 +108,12 @@ fn run_of(record: PathBuf) -> Result<PathBuf, Error> {
         }
     }
     Err(Error::Usage(format!(
-        "{} is a record of graymark {command}, and no run goes on below it: graymark report tells what it found",
+        "{} is a record of graymark {command}, and no run is in progress below it: graymark report shows its result",
         record.display()
     )))
 }
 
-/// What is watched, and on what.
+/// The title: workload, database and name.
 fn title(brief: &Brief) -> String {
     let workload = &brief.header.workload;
     let workload = known::find(workload).map_or_else(|| workload.clone(), |known| known.title.to_owned());
@@ -123,12 +126,20 @@ fn title(brief: &Brief) -> String {
     format!("{workload}{engine}, {name}")
 }
 
-/// Seconds that the run of a record is to take; none if its plan does not say.
-fn planned(directory: &Path) -> Option<u32> {
+/// Seconds since anything was written to a record; 0 if that is not known.
+fn quiet_for(directory: &Path) -> u64 {
+    let files = [file::SERIES, file::COUNTERS, file::EVENTS, file::HEADER].map(|name| directory.join(name));
+    let written = files.iter().filter_map(|path| path.metadata().ok()?.modified().ok()).max();
+    written.and_then(|written| written.elapsed().ok()).map_or(0, |age| age.as_secs())
+}
+
+/// The planned lengths of a run's phases; `None` if its plan does not have them.
+fn course(directory: &Path) -> Option<Course> {
     let plan = Plan::read(&directory.join(file::PLAN)).ok()?;
     let interval = match plan.staged().ok()? {
         Some((stages, seconds)) => u32::try_from(stages.len()).ok()?.checked_mul(seconds)?,
         None => plan.duration?,
     };
-    plan.longest_ramp_up().checked_add(interval)
+    let ramp_up = plan.longest_ramp_up();
+    Some(Course { ramp_up, total: ramp_up.checked_add(interval)? })
 }

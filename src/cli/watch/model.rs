@@ -1,29 +1,34 @@
-//! What is known of a run that goes on, as it is drawn: its last seconds, counters, waits and errors.
+//! The displayed state of a run in progress: its last seconds, counters, waits and errors.
 
 use std::collections::VecDeque;
 
+use crate::cli::progress::Course;
 use crate::measure::counters::{Counter, Sample, growths};
 use crate::measure::{Interval, quantile_ms};
-use crate::record::follow::News;
+use crate::record::follow::Update;
 use crate::report::format::{bytes, count, plain, plural, seconds, significant};
 use crate::result::format::Status;
 use crate::result::{Event, Identity, Phase, Recorded, Step};
 use crate::workload::known;
 
-/// Seconds that are remembered: more than a terminal has columns.
+/// Number of stored seconds: more than a terminal has columns.
 const SECONDS: usize = 600;
-/// Errors that are remembered.
+/// Number of stored errors.
 const ERRORS: usize = 200;
-/// Samples over which counters are told.
+/// Number of samples for the rates of counters.
 const SAMPLES: usize = 6;
+/// The age of the newest response times that are shown, in seconds.
+const RECENT: usize = 3;
+/// A run that has added nothing to its record for this time has probably been killed.
+const SILENT_S: u64 = 10;
 
-/// What one transaction type did in a second.
+/// The figures of one transaction type in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Did {
+pub(super) struct TypeSecond {
     pub(super) completed: u64,
     pub(super) errors: u64,
     pub(super) retries: u64,
-    /// Median, 90th and 99th percentile of response times in milliseconds; none if none ended.
+    /// Median, 90th and 99th percentile of response times in milliseconds; `None` without transactions.
     pub(super) response_ms: Option<[f64; 3]>,
 }
 
@@ -33,7 +38,7 @@ pub(super) struct Second {
     pub(super) number: u32,
     pub(super) phase: String,
     /// By type.
-    pub(super) did: Vec<Did>,
+    pub(super) did: Vec<TypeSecond>,
 }
 
 impl Second {
@@ -43,74 +48,87 @@ impl Second {
     }
 }
 
-/// ` on PostgreSQL 17.5`: how a version was packaged takes the room of what is more telling.
+/// ` on PostgreSQL 17.5`, without the packaging part of a version.
 pub(super) fn on(name: &str, version: &str) -> String {
     let version = version.split_once(" (").map_or(version, |(short, _)| short);
     format!(" on {} {}", plain(name), plain(version))
 }
 
-/// A run as far as it is known.
+/// The state of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
-    /// What is watched, and on what.
+    /// The title: workload, database and name.
     pub(super) title: String,
-    /// What the run is called, and what it runs on.
+    /// Name of the run.
     called: String,
     engine: String,
     /// `running`, or how it ended.
     pub(super) state: String,
     /// Whether it has ended.
     pub(super) ended: bool,
-    /// Transaction types, as records name them.
+    /// Transaction types, named as in records.
     pub(super) types: Vec<String>,
-    /// Seconds of ramp-up and interval together, where they are known.
-    pub(super) planned: Option<u32>,
+    /// The lengths of its phases, if known.
+    pub(super) course: Option<Course>,
+    /// Whether the load has ended: what follows is counting and checking.
+    over: bool,
+    /// Seconds since anything was added to the record of a run in its load, if these are many.
+    pub(super) silent: Option<u64>,
     pub(super) seconds: VecDeque<Second>,
     /// Since the run's start, by type.
-    pub(super) totals: Vec<Did>,
+    pub(super) totals: Vec<TypeSecond>,
     pub(super) lost: u64,
     pub(super) restored: u64,
     pub(super) errors: VecDeque<String>,
+    /// What is not counted or was not done, and why.
+    pub(super) notes: Vec<String>,
     samples: VecDeque<Sample>,
 }
 
 impl Model {
-    /// Of a run that is called so.
+    /// The model of a run with this title.
     pub(super) fn new(title: &str) -> Model {
         Model { title: plain(title), called: plain(title), state: "begins".to_owned(), ..Model::default() }
     }
 
-    /// Takes up what a record has more.
-    pub(super) fn news(&mut self, news: &News) {
+    /// Adds new data of a record.
+    pub(super) fn news(&mut self, news: &Update) {
         let types = &news.header.transactions;
         if self.types != *types {
             self.of_types(types.iter().map(String::as_str));
         }
         for row in &news.series {
             let response_ms = row.response_ms.map(|of| [of.p50, of.p90, of.p99]);
-            let did = Did { completed: row.completed, errors: row.errors, retries: row.retries, response_ms };
+            let did = TypeSecond { completed: row.completed, errors: row.errors, retries: row.retries, response_ms };
             self.did(row.second, &row.phase.name(), row.transaction, did);
         }
         news.samples.iter().for_each(|sample| self.sampled(sample));
         news.events.iter().for_each(|event| self.happened(event));
         self.ended = news.header.status != Status::Running;
         self.state = match &news.header.status {
+            Recorded::Known(Status::Running) if self.over => "counting and checking".to_owned(),
             Recorded::Known(Status::Running) => self.seconds.back().map_or("begins", |last| &last.phase).to_owned(),
             Recorded::Known(Status::Complete) => "complete".to_owned(),
-            Recorded::Known(Status::Partial) => "ended before its time".to_owned(),
+            Recorded::Known(Status::Partial) => "stopped early".to_owned(),
             Recorded::Unknown(_) => plain(&news.header.status.name()),
         };
     }
 
-    /// Takes up what a run of this process does.
+    /// Notes how long nothing has been added to the record. In its load, a run adds something every second.
+    pub(super) fn quiet_for(&mut self, seconds: u64) {
+        let loading = !self.ended && !self.over && !self.seconds.is_empty();
+        self.silent = (loading && seconds >= SILENT_S).then_some(seconds);
+    }
+
+    /// Adds an event of a run of this process.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Step(Step::Connected(Identity { name, version, .. })) => {
                 self.engine = on(name, version);
                 self.title = format!("{}{}", self.called, self.engine);
             }
-            Event::Step(Step::DriveBegan { seconds, transactions, workload, .. }) => {
-                self.planned = Some(*seconds);
+            Event::Step(Step::DriveBegan { seconds, ramp_up, transactions, workload, .. }) => {
+                self.course = Some(Course { ramp_up: *ramp_up, total: *seconds });
                 self.title = format!("{}{}, {}", known::of(workload).title, self.engine, self.called);
                 self.of_types(transactions.iter().copied());
             }
@@ -122,7 +140,7 @@ impl Model {
 
     fn of_types<'a>(&mut self, types: impl Iterator<Item = &'a str>) {
         self.types = types.map(str::to_owned).collect();
-        self.totals = vec![Did::default(); self.types.len()];
+        self.totals = vec![TypeSecond::default(); self.types.len()];
     }
 
     fn second(&mut self, second: u32, phase: Phase, interval: &Interval) {
@@ -131,16 +149,16 @@ impl Model {
             let times = &measured.response;
             let response_ms = (!times.is_empty()).then(|| [0.5, 0.9, 0.99].map(|share| quantile_ms(times, share)));
             let (completed, errors, retries) = (measured.completed, measured.errors, measured.retries);
-            self.did(second, phase.name(), number, Did { completed, errors, retries, response_ms });
+            self.did(second, phase.name(), number, TypeSecond { completed, errors, retries, response_ms });
         }
     }
 
-    fn did(&mut self, second: u32, phase: &str, transaction: usize, did: Did) {
+    fn did(&mut self, second: u32, phase: &str, transaction: usize, did: TypeSecond) {
         if self.seconds.back().is_none_or(|last| last.number != second) {
             if self.seconds.len() == SECONDS {
                 self.seconds.pop_front();
             }
-            let none = vec![Did::default(); self.types.len()];
+            let none = vec![TypeSecond::default(); self.types.len()];
             self.seconds.push_back(Second { number: second, phase: plain(phase), did: none });
         }
         if let Some(place) = self.seconds.back_mut().and_then(|last| last.did.get_mut(transaction)) {
@@ -170,20 +188,21 @@ impl Model {
             Event::SessionGivenUp { at, session, why } => format!("{} session {session} was {why}", time(*at)),
             Event::SessionRestored { at, session, after, .. } => {
                 self.restored += 1;
-                format!("{} session {session} is back after {}", time(*at), seconds(*after))
+                format!("{} session {session} reconnected after {}", time(*at), seconds(*after))
             }
             Event::Settled { at, seconds, settled } => {
-                self.planned = Some(*seconds);
+                self.course = Some(Course::settled(*seconds, settled.ramp_up_s));
                 format!("{} ramp-up: {}", time(*at), settled.found)
             }
             Event::FaultBegan { at, what, .. } => format!("{} fault: {what}", time(*at)),
             Event::FaultEnded { at, error, done, .. } => {
                 let how = error.as_deref().or(done.as_deref());
-                format!("{} fault: {}", time(*at), how.unwrap_or("is over"))
+                format!("{} fault: {}", time(*at), how.unwrap_or("has ended"))
             }
-            Event::NotMaintained { why, .. } | Event::NotCounted { why } => format!("      {why}"),
+            Event::NotMaintained { kind, why } => return self.noted(&format!("No {}: {why}", kind.name())),
+            Event::NotCounted { why } => return self.noted(&format!("Not counted: {why}")),
             Event::RunEnded { interrupted, .. } => {
-                self.ended = true;
+                (self.ended, self.over) = (true, true);
                 self.state = if *interrupted { "interrupted" } else { "ended" }.to_owned();
                 return;
             }
@@ -195,7 +214,24 @@ impl Model {
         self.errors.push_back(plain(&text));
     }
 
-    /// Transactions a second over the last five whole seconds, of one type or of all.
+    fn noted(&mut self, note: &str) {
+        let note = plain(note);
+        if self.notes.len() < ERRORS && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Sessions without a connection.
+    pub(super) fn reconnecting(&self) -> u64 {
+        self.lost.saturating_sub(self.restored)
+    }
+
+    /// The newest response times of a type; `None` if there were none in the last seconds, as in an outage.
+    pub(super) fn newest(&self, transaction: usize) -> Option<[f64; 3]> {
+        self.seconds.iter().rev().take(RECENT).find_map(|second| second.did.get(transaction)?.response_ms)
+    }
+
+    /// Transactions per second over the last five complete seconds, of one type or of all.
     pub(super) fn rate(&self, transaction: Option<usize>) -> f64 {
         let last = self.seconds.iter().rev().take(5);
         let count = last.len().max(1) as f64;
@@ -203,24 +239,37 @@ impl Model {
             Some(number) => second.did.get(number).map_or(0, |did| did.completed),
             None => second.completed(),
         };
-        last.map(of).sum::<u64>() as f64 / count
+        last.map(|second| of(second) as f64).sum::<f64>() / count
     }
 
-    /// The type whose response times are drawn: the one that completes most, the first of several.
+    /// The type whose response times are drawn: the most frequent one.
     pub(super) fn main(&self) -> usize {
         let most = self.totals.iter().map(|total| total.completed).max().unwrap_or_default();
-        // In TPC-C's deck there are as many Payments as New-Orders, and a few more by chance.
+        // In TPC-C's mix Payments are as frequent as New-Orders, and slightly more by chance.
         self.totals.iter().position(|total| total.completed as f64 >= 0.9 * most as f64).unwrap_or_default()
     }
 
-    /// What counters grew by each second, by name; times as the number of processors or devices that were busy.
+    /// Rates of counters per second, by name; times as the number of busy CPUs, or the share of the time.
     pub(super) fn counters(&self) -> Vec<(String, String)> {
-        let elsewhere = |counter: Counter| WAITS.iter().any(|(wait, _)| *wait == counter) || STATES.contains(&counter);
+        let elsewhere = |counter: Counter| {
+            let of_states = WAITS.iter().any(|(wait, _)| *wait == counter) || STATES.contains(&counter);
+            of_states || counter == Counter::MachineCpu
+        };
         let told = self.grown().filter(|(counter, _)| !elsewhere(*counter));
+        // All CPUs, idle ones included.
+        let cpus = self.grown().find(|(counter, _)| *counter == Counter::MachineCpu).map(|(_, each)| each.round());
         let text = |(counter, each): (Counter, f64)| {
             let name = counter.name();
             match (name.strip_suffix("_s"), name.strip_suffix("_bytes")) {
-                (Some(busy), _) => (busy.replace('_', " "), format!("{each:.2}")),
+                _ if counter == Counter::MachineBusy => {
+                    let of = cpus.map(|cpus| format!(" of {cpus}")).unwrap_or_default();
+                    ("machine cpu".to_owned(), format!("{each:.2}{of} CPUs"))
+                }
+                _ if counter == Counter::DeviceBusy => ("device busy".to_owned(), format!("{:.0} %", 100.0 * each)),
+                (Some(busy), _) if busy.contains("cpu") || busy.ends_with("user") => {
+                    (busy.replace('_', " "), format!("{each:.2} CPUs"))
+                }
+                (Some(busy), _) => (busy.replace('_', " "), format!("{each:.2} s/s")),
                 (_, Some(of)) => (of.replace('_', " "), format!("{}/s", bytes(each as u64))),
                 _ => (name.replace('_', " "), format!("{}/s", significant(each))),
             }
@@ -228,7 +277,7 @@ impl Model {
         told.map(text).collect()
     }
 
-    /// What sessions were seen at, and the percent of their time; none where nobody looked.
+    /// Wait states of sessions in percent of their time; empty if not sampled.
     pub(super) fn waits(&self) -> Vec<(&'static str, f64)> {
         let seen: Vec<(&str, f64)> = self
             .grown()
@@ -241,8 +290,8 @@ impl Model {
         shares
     }
 
-    /// How many terminals and sessions were in which state at the last look, in one line or two; sessions that
-    /// reconnect are known without a look.
+    /// Numbers of terminals and sessions by state in the last sample, in one or two lines; reconnecting
+    /// sessions are not sampled.
     pub(super) fn states(&self) -> Vec<String> {
         let last: Vec<Sample> = self.samples.range(self.samples.len().saturating_sub(2)..).cloned().collect();
         let growth = growths(&last).pop();
@@ -265,7 +314,7 @@ impl Model {
         }
         let mut sessions = Vec::new();
         sessions.extend(of(Counter::SessionsInTransaction).map(|busy| format!("{} in a transaction", count(busy))));
-        let away = self.lost.saturating_sub(self.restored);
+        let away = self.reconnecting();
         if away > 0 {
             sessions.push(format!("{} reconnecting", count(away)));
         }
@@ -279,7 +328,7 @@ impl Model {
         lines
     }
 
-    /// What each counter grew by in a second, over the samples that are remembered.
+    /// Growth of each counter per second, over the stored samples.
     fn grown(&self) -> impl Iterator<Item = (Counter, f64)> {
         let ends: Vec<Sample> = self.samples.front().into_iter().chain(self.samples.back()).cloned().collect();
         let growth = growths(&ends).pop();
@@ -291,19 +340,19 @@ impl Model {
     }
 }
 
-/// Counters of what sessions are seen at, in words.
+/// Counters of wait states, with their names.
 const WAITS: [(Counter, &str); 8] = [
-    (Counter::SeenRunning, "at work"),
+    (Counter::SeenRunning, "running"),
     (Counter::SeenLog, "log"),
     (Counter::SeenRowLock, "row locks"),
     (Counter::SeenOtherLock, "other locks"),
     (Counter::SeenPageRead, "page reads"),
     (Counter::SeenOther, "other waits"),
     (Counter::SeenClient, "client"),
-    (Counter::SeenUnknown, "not known"),
+    (Counter::SeenUnknown, "unknown"),
 ];
 
-/// Counters of what terminals and sessions are at, which are told in lines of their own.
+/// Counters of states of terminals and sessions, which have separate lines.
 const STATES: [Counter; 7] = [
     Counter::TerminalsKeying,
     Counter::TerminalsThinking,
@@ -326,17 +375,20 @@ pub(super) mod tests {
     pub(in crate::cli::watch) fn model() -> Model {
         let mut model = Model::new("nightly, tpcc");
         model.of_types(["new_order", "payment"].into_iter());
-        model.planned = Some(70);
+        model.course = Some(Course { ramp_up: 0, total: 70 });
         for second in 0..3 {
             for transaction in 0..2 {
                 let times = [1.0, 2.0, 10.0 * f64::from(second + 1)];
-                let did = Did { completed: 100, errors: u64::from(second == 2), retries: 2, response_ms: Some(times) };
+                let did =
+                    TypeSecond { completed: 100, errors: u64::from(second == 2), retries: 2, response_ms: Some(times) };
                 model.did(second, "measurement", transaction, did);
             }
         }
         for at in [0.0, 2.0] {
             let mut sample = Sample { at, ..Sample::default() };
             sample.counters.set(Counter::ServerCpu, at);
+            sample.counters.set(Counter::MachineCpu, 2.0 * at);
+            sample.counters.set(Counter::MachineBusy, 1.5 * at);
             sample.counters.set(Counter::LogBytes, 1_048_576.0 * at);
             sample.counters.set(Counter::SeenRunning, 3.0 * at);
             sample.counters.set(Counter::SeenRowLock, at);
@@ -354,20 +406,23 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn seconds_counters_and_waits_are_told_as_rates() {
+    fn seconds_counters_and_waits_are_shown_as_rates() {
         let model = model();
         assert_eq!((model.rate(None), model.rate(Some(1)), model.main()), (200.0, 100.0, 0));
-        assert_eq!(model.totals[1], Did { completed: 300, errors: 1, retries: 6, response_ms: None });
+        assert_eq!(model.totals[1], TypeSecond { completed: 300, errors: 1, retries: 6, response_ms: None });
         let counters = model.counters();
-        assert!(counters.contains(&("server cpu".to_owned(), "1.00".to_owned())), "{counters:?}");
+        assert!(counters.contains(&("server cpu".to_owned(), "1.00 CPUs".to_owned())), "{counters:?}");
+        let machine: Vec<&String> =
+            counters.iter().filter(|(name, _)| name.starts_with("machine")).map(|(_, value)| value).collect();
+        assert_eq!(machine, ["1.50 of 2 CPUs"], "{counters:?}");
         assert!(counters.contains(&("log".to_owned(), "1.0 MiB/s".to_owned())), "{counters:?}");
-        assert_eq!(model.waits(), [("at work", 75.0), ("row locks", 25.0)]);
+        assert_eq!(model.waits(), [("running", 75.0), ("row locks", 25.0)]);
         let error = &model.errors[0];
         assert!(error.contains("payment: no room") && !error.contains('\u{1b}'), "{error:?}");
     }
 
     #[test]
-    fn terminals_and_sessions_are_told_by_state_as_they_were_last_seen() {
+    fn terminals_and_sessions_are_shown_by_their_last_state() {
         assert_eq!(model().states(), ["Sessions: 3 in a transaction, 1 idle"]);
         let mut model = Model::new("nightly");
         model.event(&Event::SessionLost { at: 0.5, session: 1, why: "gone".to_owned(), ambiguous: false, host: None });
@@ -377,6 +432,7 @@ pub(super) mod tests {
         model.event(&Event::Step(Step::Connected(Identity { name, version, url })));
         model.event(&Event::Step(Step::DriveBegan {
             seconds: 2,
+            ramp_up: 0,
             headline: 0,
             counts: crate::workload::Headline::NewOrdersPerMinute,
             workload: "tpcc",
@@ -404,14 +460,28 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn no_more_is_remembered_than_is_drawn() {
+    fn a_run_that_adds_nothing_to_its_record_has_probably_been_killed() {
+        let mut model = model();
+        model.quiet_for(9);
+        assert_eq!(model.silent, None);
+        model.quiet_for(10);
+        assert_eq!(model.silent, Some(10));
+        model.event(&Event::RunEnded { at: 3.0, interrupted: false });
+        model.quiet_for(60);
+        assert_eq!(model.silent, None, "counting may take long");
+    }
+
+    #[test]
+    fn only_drawn_seconds_are_stored() {
         let mut model = Model::new("long");
         model.of_types(["new_order"].into_iter());
         for second in 0..2_000 {
-            model.did(second, "measurement", 0, Did { completed: 1, ..Did::default() });
+            model.did(second, "measurement", 0, TypeSecond { completed: 1, ..TypeSecond::default() });
             model.event(&Event::NotCounted { why: "x".to_owned() });
+            model.event(&Event::SessionGivenUp { at: 1.0, session: 1, why: "x".to_owned() });
         }
         assert_eq!((model.seconds.len(), model.errors.len(), model.totals[0].completed), (SECONDS, ERRORS, 2_000));
+        assert_eq!(model.notes, ["Not counted: x"], "what is not counted is no error");
         assert_eq!(model.seconds.front().map(|second| second.number), Some(1_400));
     }
 }

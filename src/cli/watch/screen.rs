@@ -1,4 +1,4 @@
-//! The terminal while a run is drawn on it: given back as it was, however the drawing ends.
+//! The terminal while a run is drawn on it; its state is restored in all cases.
 
 use std::io::{self, BufWriter, IsTerminal, Stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,24 +17,24 @@ use super::model::Model;
 use super::view::{self, Choice, Key};
 use crate::engine::Error;
 
-/// A terminal that is drawn on.
+/// A terminal in drawing mode.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
 }
 
-/// That there is a terminal to be drawn on and to hear keys from.
+/// Checks that standard input and error are a terminal.
 ///
 /// # Errors
-/// If there is none; `instead` is what to do then.
-pub(super) fn there_is_one(what: &str, instead: &str) -> Result<(), Error> {
+/// If not; `instead` says what to do.
+pub(super) fn require_terminal(what: &str, instead: &str) -> Result<(), Error> {
     if io::stderr().is_terminal() && io::stdin().is_terminal() {
         return Ok(());
     }
-    Err(Error::Usage(format!("{what} draws on a terminal, and standard input or standard error is none: {instead}")))
+    Err(Error::Usage(format!("{what} needs a terminal, but standard input or standard error is not one: {instead}")))
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Switches the terminal to drawing mode.
     ///
     /// # Errors
     /// If it cannot be drawn on.
@@ -42,9 +42,9 @@ impl Screen {
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(io::stderr())))?;
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::Release);
-        // From here on dropping gives it back.
+        // From here on, dropping restores it.
         let mut screen = Screen { terminal };
-        // A terminal that answers no questions can be drawn on, too: nobody asks where its cursor is.
+        // Also works on terminals that do not report the cursor position.
         execute!(screen.terminal.backend_mut(), EnterAlternateScreen, Hide, Clear(ClearType::All))?;
         Ok(screen)
     }
@@ -54,7 +54,7 @@ impl Screen {
         self.terminal.draw(|frame| view::draw(frame, model, choice, quit)).map(drop)
     }
 
-    /// The next key that means something, if one is pressed within this time.
+    /// The next known key, if one is pressed within this time.
     pub(super) fn key(&self, within: Duration) -> io::Result<Option<Key>> {
         if !event::poll(within)? {
             return Ok(None);
@@ -75,17 +75,17 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
     }
 }
 
-/// Whether the terminal is taken.
+/// Whether the terminal is in drawing mode.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Gives the terminal back, if it is taken: also for who ends the process at once.
-pub(in crate::cli) fn give_back() {
+/// Restores the terminal, if it is in drawing mode: also before the process is ended at once.
+pub(in crate::cli) fn restore_terminal() {
     if TAKEN.swap(false, Ordering::AcqRel) {
-        // A terminal that is gone needs nothing.
+        // A closed terminal needs no restore.
         let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
     }

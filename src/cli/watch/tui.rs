@@ -1,4 +1,4 @@
-//! `run --tui`: a run of this process, drawn while its load is offered. A thread of its own draws and hears keys; the
+//! `run --tui`: draws a run of this process during its load. A separate thread draws and reads keys; the
 //! run never waits for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,10 @@ use crate::drive::Stop;
 use crate::engine::Error;
 use crate::result::{Event, Step};
 
-/// What is drawn, and whether.
+/// State shared with the drawing thread.
 struct Shared {
     model: Mutex<Model>,
-    /// The run has ended, or its user wants to see no more.
+    /// The run has ended, or the user closed the view.
     done: AtomicBool,
 }
 
@@ -29,7 +29,7 @@ impl Shared {
     }
 }
 
-/// Who draws a run.
+/// Draws a run.
 pub(in crate::cli) struct Tui {
     shared: Arc<Shared>,
     stop: Stop,
@@ -37,17 +37,17 @@ pub(in crate::cli) struct Tui {
 }
 
 impl Tui {
-    /// Of a run that is called so, and that `stop` ends.
+    /// The view of a run, which `stop` ends.
     ///
     /// # Errors
     /// If there is no terminal.
     pub(in crate::cli) fn new(called: &str, stop: &Stop) -> Result<Tui, Error> {
-        screen::there_is_one("--tui", "leave it out")?;
+        screen::require_terminal("--tui", "remove it")?;
         let shared = Shared { model: Mutex::new(Model::new(called)), done: AtomicBool::new(false) };
         Ok(Tui { shared: Arc::new(shared), stop: stop.clone(), drawing: Mutex::new(None) })
     }
 
-    /// Takes up what happened; whether it is shown here, and nobody else has to show it.
+    /// Adds an event. Returns whether it is shown here, so that no progress line is needed.
     pub(in crate::cli) fn event(&self, event: &Event) -> bool {
         self.shared.model().event(event);
         match event {
@@ -68,16 +68,16 @@ impl Tui {
         let (shared, stop) = (Arc::clone(&self.shared), self.stop.clone());
         let work = move || {
             if let Err(error) = draw(&shared, &stop) {
-                tell!("run: cannot draw on the terminal: {error}; the run goes on");
+                tell!("run: cannot draw on the terminal: {error}; the run continues");
             }
         };
         match thread::Builder::new().name("tui".to_owned()).spawn(work) {
             Ok(handle) => *self.handle() = Some(handle),
-            Err(error) => tell!("run: cannot draw: {error}; the run goes on"),
+            Err(error) => tell!("run: cannot draw: {error}; the run continues"),
         }
     }
 
-    /// Waits until the terminal is given back.
+    /// Waits until the terminal is restored.
     fn end(&self) {
         self.shared.done.store(true, Ordering::Release);
         let handle = self.handle().take();
@@ -95,7 +95,7 @@ impl Drop for Tui {
     fn drop(&mut self) {
         self.shared.done.store(true, Ordering::Release);
         if let Some(handle) = self.handle().take() {
-            // A panic has been told.
+            // A panic was already reported.
             let _ = handle.join();
         }
     }
@@ -118,7 +118,7 @@ fn draw(shared: &Shared, stop: &Stop) -> io::Result<()> {
                 return Ok(());
             }
             Some(Key::Interrupt) => {
-                // A terminal that is drawn on sends a key instead of the signal.
+                // In drawing mode, Ctrl-C is a key instead of a signal.
                 drop(screen);
                 return raise(Signal::SIGINT).map_err(io::Error::from);
             }

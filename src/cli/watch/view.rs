@@ -1,4 +1,4 @@
-//! How a run that goes on is drawn on a terminal.
+//! Draws a run in progress on a terminal.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,10 +6,11 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table};
 
-use super::model::{Did, Model, Second};
-use crate::report::format::{count, significant, transaction};
+use super::model::{Model, Second, TypeSecond};
+use crate::report::format::{count, plural, significant, transaction};
+use crate::result::Phase;
 
-/// A key that means something.
+/// A known key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Pause,
@@ -19,17 +20,17 @@ pub(super) enum Key {
     Interrupt,
 }
 
-/// What a user has chosen to see.
+/// The user's view options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Choice {
-    /// The picture stands still.
+    /// The display is paused.
     pub(super) paused: bool,
     /// Errors instead of types, counters and waits.
     pub(super) errors: bool,
 }
 
 impl Choice {
-    /// What a key changes of it.
+    /// Applies a key.
     pub(super) fn key(&mut self, key: Option<Key>) {
         match key {
             Some(Key::Pause) => self.paused = !self.paused,
@@ -39,7 +40,7 @@ impl Choice {
     }
 }
 
-/// Draws it all. `quit` is what the key q does.
+/// Draws the screen. `quit` describes the key q.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, choice: Choice, quit: &str) {
     let told = self::head(model, choice);
     let rows = [
@@ -61,17 +62,27 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, choice: Choice, quit: &
         types(frame, left, model);
         counters(frame, right, model);
     }
-    let keys = format!("q {quit}   p {}   e errors", if choice.paused { "go on" } else { "pause" });
+    let keys = format!("q {quit}   p {}   e errors", if choice.paused { "resume" } else { "pause" });
     frame.render_widget(Line::styled(keys, Style::new().add_modifier(Modifier::DIM)), foot);
 }
 
 fn head(model: &Model, choice: Choice) -> Vec<Line<'static>> {
-    let at = model.seconds.back().map_or(0, |last| last.number + 1);
-    let of = model.planned.map(|planned| format!("/{planned}")).unwrap_or_default();
-    let sum = |of: fn(&Did) -> u64| count(model.totals.iter().map(of).sum::<u64>());
+    let last = model.seconds.back();
+    let (at, of) = match model.course.zip(last) {
+        Some((course, last)) => {
+            let (at, of) = course.place(phase(&last.phase), last.number);
+            (at, format!("/{of}"))
+        }
+        None => (last.map_or(0, |last| last.number + 1), String::new()),
+    };
+    let sum = |of: fn(&TypeSecond) -> u64| count(model.totals.iter().map(of).fold(0, u64::saturating_add));
     let paused = if choice.paused { "PAUSED  " } else { "" };
+    let silent = model
+        .silent
+        .map(|seconds| format!("no new data for {seconds} s: the run was probably killed; last: "))
+        .unwrap_or_default();
     let state = format!(
-        "{paused}{}  {at}{of} s  {} transactions, {} errors, {} retries",
+        "{paused}{silent}{}  {at}{of} s  {} transactions, {} errors, {} retries",
         model.state.replace('_', "-"),
         sum(|of| of.completed),
         sum(|of| of.errors),
@@ -79,8 +90,13 @@ fn head(model: &Model, choice: Choice) -> Vec<Line<'static>> {
     );
     let head = [Line::styled(model.title.clone(), Style::new().add_modifier(Modifier::BOLD)), Line::raw(state)];
     let waits: Vec<String> = model.waits().iter().map(|(name, share)| format!("{name} {share:.0} %")).collect();
-    let waits = (!waits.is_empty()).then(|| format!("Sessions are at: {}", waits.join(", ")));
+    let waits = (!waits.is_empty()).then(|| format!("Session states: {}", waits.join(", ")));
     head.into_iter().chain(model.states().into_iter().chain(waits).map(Line::raw)).collect()
+}
+
+/// A phase as records name it.
+fn phase(name: &str) -> Phase {
+    [Phase::RampUp, Phase::Measurement].into_iter().find(|phase| phase.name() == name).unwrap_or(Phase::WindDown)
 }
 
 /// The last values that fit, the newest on the right.
@@ -101,11 +117,16 @@ fn latency(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let main = model.main();
     let name = model.types.get(main).map(|name| transaction(name)).unwrap_or_default();
     let times = || model.seconds.iter().map(|second| second.did.get(main).and_then(|did| did.response_ms));
-    let last = times().flatten().next_back();
-    let told = last.map(|[p50, p90, p99]| {
+    let told = model.newest(main).map(|[p50, p90, p99]| {
         format!("p50 {}, p90 {}, p99 {} ms", significant(p50), significant(p90), significant(p99))
     });
-    let title = format!("{name} {}; drawn: p99", told.unwrap_or_else(|| "no response yet".to_owned()));
+    let told = match (told, model.reconnecting()) {
+        (Some(told), _) => told,
+        (None, 0) if times().flatten().next().is_none() => "no response yet".to_owned(),
+        (None, 0) => "no response in the last seconds".to_owned(),
+        (None, away) => format!("no response, {} reconnecting", plural(away, "session", "sessions")),
+    };
+    let title = format!("{name} {told}; drawn: p99");
     // Microseconds, so that short times are drawn, too.
     let drawn = times().map(|times| times.map_or(0, |[_, _, p99]| (p99 * 1e3) as u64)).collect::<Vec<_>>();
     sparkline(frame, area, title, drawn.into_iter());
@@ -116,7 +137,7 @@ fn types(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let row = |(number, name): (usize, &String)| {
         let rate = model.rate(Some(number));
         let total = model.totals.get(number).copied().unwrap_or_default();
-        let last = model.seconds.iter().rev().find_map(|second| second.did.get(number)?.response_ms);
+        let last = model.newest(number);
         let time = |at: usize| last.map_or("-".to_owned(), |times| significant(times[at]));
         let cells = [
             transaction(name),
@@ -138,7 +159,7 @@ fn types(frame: &mut Frame<'_>, area: Rect, model: &Model) {
 
 /// Counters that are shown first, as they are named on the screen.
 const FIRST: [&str; 7] =
-    ["client cpu", "server cpu", "machine busy", "device busy", "log flushes", "log", "block reads"];
+    ["machine cpu", "server cpu", "log", "log flushes", "block reads", "device busy", "client cpu"];
 
 fn counters(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let mut rows = model.counters();
@@ -146,19 +167,36 @@ fn counters(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     rows.sort_by_key(|(name, _)| place(name));
     let block = Block::bordered().title("Counters");
     if rows.is_empty() {
-        frame.render_widget(Paragraph::new("not known yet").block(block), area);
+        frame.render_widget(Paragraph::new("unknown yet").block(block), area);
         return;
     }
     let rows = rows.into_iter().map(|(name, value)| Row::new([Cell::from(name), Cell::from(value)]));
-    frame.render_widget(Table::new(rows, [Constraint::Fill(1), Constraint::Length(11)]).block(block), area);
+    frame.render_widget(Table::new(rows, [Constraint::Fill(1), Constraint::Length(14)]).block(block), area);
 }
 
 fn errors(frame: &mut Frame<'_>, area: Rect, model: &Model) {
-    let room = usize::from(area.height.saturating_sub(2));
-    let first = model.errors.len().saturating_sub(room);
-    let lines: Vec<Line<'_>> = model.errors.iter().skip(first).map(|line| Line::raw(line.as_str())).collect();
-    let lines = if lines.is_empty() { vec![Line::raw("none so far")] } else { lines };
+    let (room, width) = (usize::from(area.height.saturating_sub(2)), usize::from(area.width.saturating_sub(2)));
+    let none = model.errors.is_empty().then(|| "No errors".to_owned());
+    // The newest errors are at the end, where there is always room for them.
+    let told = none.iter().chain(&model.notes).chain(&model.errors);
+    let folded: Vec<String> = told.flat_map(|line| folded(line, width)).collect();
+    let first = if none.is_some() { 0 } else { folded.len().saturating_sub(room) };
+    let lines: Vec<Line<'_>> = folded.iter().skip(first).map(|line| Line::raw(line.as_str())).collect();
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("Errors and connections")), area);
+}
+
+/// Wraps a text at this width, at word boundaries if possible.
+fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let (length, so_far) = (word.chars().count(), lines.last().map_or(0, |line| line.chars().count()));
+        match lines.last_mut() {
+            Some(line) if so_far == 0 => line.push_str(word),
+            Some(line) if so_far + 1 + length <= width => line.extend([" ", word]),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -190,17 +228,55 @@ mod tests {
         assert_eq!(cells, ["Payment", "100", "50.0", "1.00", "30.0", "1"], "{payment}");
         has("server cpu");
         has("1.0 MiB/s");
-        assert_eq!(lines[3].trim_end(), "Sessions are at: at work 75 %, row locks 25 %");
+        assert_eq!(lines[3].trim_end(), "Session states: running 75 %, row locks 25 %");
         has("█");
         assert!(lines[23].starts_with("q quit   p pause   e errors"), "{lines:?}");
     }
 
     #[test]
-    fn keys_show_errors_and_hold_the_picture() {
+    fn keys_show_errors_and_pause_the_display() {
         let lines = drawn(&model(), Choice { paused: true, errors: true }, 80, 24);
         assert!(lines[1].starts_with("PAUSED"), "{lines:?}");
         assert!(lines.iter().any(|line| line.contains("payment: no room")), "{lines:?}");
-        assert!(lines[23].contains("p go on"), "{lines:?}");
+        assert!(lines[23].contains("p resume"), "{lines:?}");
+    }
+
+    #[test]
+    fn what_is_not_counted_is_no_error() {
+        let mut model = model();
+        model.errors.clear();
+        model.notes = vec!["Not counted: pages".to_owned()];
+        let lines = drawn(&model, Choice { errors: true, ..Choice::default() }, 80, 24).join("\n");
+        let at = |text: &str| lines.find(text).unwrap_or_else(|| panic!("{text}: {lines}"));
+        assert!(at("No errors") < at("Not counted: pages"), "{lines}");
+    }
+
+    #[test]
+    fn an_outage_shows_no_response_times_of_earlier_seconds() {
+        let mut model = model();
+        let none = Second { number: 3, phase: "measurement".to_owned(), did: vec![TypeSecond::default(); 2] };
+        model.seconds.extend((3..6).map(|number| Second { number, ..none.clone() }));
+        model.lost = 2;
+        let lines = drawn(&model, Choice::default(), 80, 24).join("\n");
+        assert!(lines.contains("New-Order no response, 2 sessions reconnecting; drawn: p99"), "{lines}");
+        assert!(!lines.contains("30.0"), "{lines}");
+    }
+
+    #[test]
+    fn a_killed_run_is_told() {
+        let mut model = model();
+        model.quiet_for(25);
+        let lines = drawn(&model, Choice::default(), 100, 24);
+        let told = "no new data for 25 s: the run was probably killed; last: measurement  3/70 s";
+        assert!(lines[1].starts_with(told), "{lines:?}");
+    }
+
+    #[test]
+    fn a_long_note_is_wrapped() {
+        let mut model = model();
+        model.errors = vec!["word ".repeat(30) + "end"].into();
+        let lines = drawn(&model, Choice { errors: true, ..Choice::default() }, 80, 24);
+        assert!(lines.iter().any(|line| line.contains("word end")), "{lines:?}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! `graymark why`: what would make it faster? Short runs in turns from the same loaded database, with one thing changed
-//! each.
+//! `graymark why`: finds out what would make a run faster, by short alternating runs from the same loaded database,
+//! with one change each.
 
 mod changes;
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::args::{Group, Loading, OfEveryRun, Scale};
+use super::args::{CommonRunArgs, Group, Loading, Scale};
 use super::say;
 use super::turns::{Side, Turn, Turns};
 use super::{Ended, compare};
@@ -25,24 +25,22 @@ use crate::study::experiments::{self, Experiments, Tried};
 use crate::visible::visible;
 use changes::Change;
 
-/// Rounds that there is time for, if runs are no shorter than they may be.
+/// Number of rounds that the time is planned for.
 const ROUNDS: u32 = 3;
-/// Seconds that a copy and a start of the server take, about.
-const BESIDE: u32 = 5;
-/// Seconds before each measurement interval, unless the user says otherwise.
+/// Approximate seconds for a copy and a start of the server.
+const RUN_OVERHEAD_S: u32 = 5;
+/// Default ramp-up in seconds.
 const RAMP_UP: u32 = 3;
-/// The base, as its records are called.
+/// Directory name of the base's records.
 const BASE: &str = "base";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The database is loaded once. Each run works on a copy of it, made anew. The first run is the base; its figures say \
-what each change could bring at most \
-(docs/why.md), and the runs of all others stand beside those of the base. Rounds go forwards and backwards in turns, \
-so that nothing has the better \
-hours. What is decided is not run again. Settings with which a database may lose data are marked \"never in earnest\": \
-they are made to learn what \
-safety costs.
+The database is loaded once. Each run works on a fresh copy of it. The first run is the base; its figures give the \
+maximum gain of each change (docs/why.md). All other runs are compared with the base. Every other round runs in \
+reverse order, so slow drifts affect all alike. Experiments with a clear result are not repeated. Settings with which \
+a database may lose data are marked \"not for production\": they only measure the cost of safety and must not be used \
+in production.
 
 Examples:
   graymark why --db postgres:local -w 10 --clients 8
@@ -52,45 +50,45 @@ pub(super) struct WhyArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    /// About how long the runs may take, in minutes; each experiment gets one round at least
+    /// Approximate total time of the runs in minutes; each experiment gets at least one round
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=1440))]
     minutes: u32,
-    /// So many rounds at most, however much time is left
+    /// Maximum number of rounds, even if there is time for more
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Only these experiments: no-flush, log-in-memory, own-warehouses, twice-buffers, half-buffers, more-cpus,
-    /// fewer-cpus, twice-clients, half-clients, read-only, other-calls
+    /// fewer-cpus, twice-clients, half-clients, read-only, unprepared, other-calls
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = changes::parse_name)]
     only: Vec<&'static str>,
     /// Directory of the records, and of why.md [default: graymark-runs/TIME-why-ENGINE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print what was found as one JSON object on standard output
+    /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     scale: Scale,
     #[command(flatten)]
-    of_every_run: OfEveryRun,
+    of_every_run: CommonRunArgs,
     #[command(flatten)]
     loading: Loading,
 }
 
-/// The command.
+/// Runs the command.
 pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
     let mut plan = Plan { workload: Some(args.workload), pace: Some(Pace::None), ..Plan::default() };
     args.scale.add_to(&mut plan);
     args.of_every_run.add_to(&mut plan);
     args.loading.add_to(&mut plan);
     if plan.duration.is_some_and(|seconds| (seconds as usize) < SHORTEST) {
-        return Err(Error::Usage(format!("a run of less than {SHORTEST} s says nothing: give a longer --duration")));
+        return Err(Error::Usage(format!("a run of less than {SHORTEST} s is too short: give a longer --duration")));
     }
     plan.ramp_up.get_or_insert(RampUp::Seconds(RAMP_UP));
-    // Each run begins with a copy of a database that was checked when it was loaded.
+    // Each run starts with a copy of a database that was checked after its load.
     plan.check.get_or_insert(crate::plan::Check::None);
     let number = if args.only.is_empty() { changes::NAMES.len() } else { args.only.len() };
     let each = 60 * args.minutes / (ROUNDS * (number as u32 + 1));
-    let duration = each.saturating_sub(BESIDE + plan.longest_ramp_up()).max(SHORTEST as u32);
+    let duration = each.saturating_sub(RUN_OVERHEAD_S + plan.longest_ramp_up()).max(SHORTEST as u32);
     plan.duration.get_or_insert(duration);
     let turns = Turns::new("why", args.workload, plan, args.out, false)?;
     let ended = Tries { turns: &turns, minutes: args.minutes, rounds: args.rounds, only: &args.only }.all();
@@ -106,7 +104,7 @@ pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
     Ok(Ended::Held)
 }
 
-/// Writes what was found beside the records.
+/// Writes the results next to the records.
 fn keep(turns: &Turns, found: &Experiments) -> Result<(), Error> {
     let json = serde_json::to_string_pretty(found).unwrap_or_default() + "\n";
     for (name, text) in [("why.md", told::markdown(found)), ("why.json", json)] {
@@ -117,7 +115,7 @@ fn keep(turns: &Turns, found: &Experiments) -> Result<(), Error> {
     Ok(())
 }
 
-/// The experiments at work.
+/// Running experiments.
 struct Tries<'a> {
     turns: &'a Turns,
     minutes: u32,
@@ -126,7 +124,7 @@ struct Tries<'a> {
 }
 
 impl Tries<'_> {
-    /// All of them; none if someone asked to stop.
+    /// Executes all experiments; `None` if stopped.
     fn all(&self) -> Result<Option<Experiments>, Error> {
         if !self.turns.load()? {
             return Ok(None);
@@ -157,7 +155,7 @@ impl Tries<'_> {
                 tried.push(now);
             }
             left.retain(|change| !tried.iter().any(|tried| tried.name == change.experiment.name && tried.decided()));
-            // A round of as many runs as are left takes about as long as this one.
+            // Estimates the next round from this one.
             let most = 60.0 * f64::from(self.minutes);
             let next = began.elapsed().as_secs_f64() + round_began.elapsed().as_secs_f64();
             if left.is_empty() || rounds >= self.rounds || next > most {
@@ -169,7 +167,7 @@ impl Tries<'_> {
         }
     }
 
-    /// A further round with the base in it: every other one backwards. False if someone asked to stop.
+    /// Another round including the base, every other one in reverse order. `false` if stopped.
     fn round(&self, base: &Side, left: &[&Change], round: u32) -> Result<bool, Error> {
         if round % 2 == 1 {
             return Ok(self.one(base, round)? && self.runs(left, round)?);
@@ -199,7 +197,7 @@ impl Tries<'_> {
         compare::open(&there)
     }
 
-    /// An experiment beside the runs of the base in the same rounds.
+    /// Compares an experiment with the runs of the base in the same rounds.
     fn compared(&self, change: &Change, rounds: u32) -> Result<Tried, Error> {
         let (base, runs) = (self.records(BASE, rounds)?, self.records(change.experiment.name, rounds)?);
         experiments::tried(&change.experiment, &base, &runs).map_err(|why| {

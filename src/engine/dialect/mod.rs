@@ -1,19 +1,23 @@
-//! What databases on the same wire are told differently: a folder of `.sql` files and one file of data each.
+//! The differences between databases on the same wire: a folder of `.sql` files and one file of data each.
 //!
-//! `common` holds what all of them have, by workload. A dialect that differs little from another one names its folder
-//! behind its own, and brings only the files, and of `statements.sql` and `calls.sql` only the statements, that differ.
+//! `common` contains the files for all dialects, by workload. A dialect that differs little from another one lists its
+//! folder after its own, and contains only the files, and of `statements.sql` and `calls.sql` only the statements, that
+//! differ.
 
 mod odbc;
 
 pub use odbc::{OdbcWords, PLAIN_ODBC, Texts};
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
 use super::{Error, RetryReason};
 use crate::result::Isolation;
 
-/// Every `.sql` file below this folder, by its path.
+/// Every `.sql` file below this folder, by path.
 static TEXTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 
-/// The folder of what all dialects have.
+/// The folder with the files for all dialects.
 const COMMON: &str = "common";
 
 /// Lists the dialects, each with its file of data.
@@ -21,7 +25,7 @@ macro_rules! dialects {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(#[path = $file] mod $name;)*
 
-        /// All dialects. The first of a wire is its usual one.
+        /// All dialects. The first of a wire is its default.
         pub static DIALECTS: &[&Dialect] = &[$(&$name::DIALECT),*];
     };
 }
@@ -32,6 +36,8 @@ dialects! {
     postgres_plain = "postgres-plain/dialect.rs",
     cockroachdb = "cockroachdb/dialect.rs",
     yugabytedb = "yugabytedb/dialect.rs",
+    citus = "citus/dialect.rs",
+    aurora_dsql = "aurora-dsql/dialect.rs",
     mariadb = "mariadb/dialect.rs",
     mysql_plain = "mysql-plain/dialect.rs",
     tidb = "tidb/dialect.rs",
@@ -40,13 +46,17 @@ dialects! {
     odbc_postgresql = "odbc-postgresql/dialect.rs",
     odbc_mariadb = "odbc-mariadb/dialect.rs",
     odbc_sqlite = "odbc-sqlite/dialect.rs",
+    odbc_sqlserver = "odbc-sqlserver/dialect.rs",
+    odbc_oracle = "odbc-oracle/dialect.rs",
+    odbc_db2 = "odbc-db2/dialect.rs",
     odbc_plain = "odbc-plain/dialect.rs",
+    ydb = "ydb/dialect.rs",
 }
 
-/// How Graymark and a database exchange bytes.
+/// The protocol between Graymark and a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// SQLite, in process.
+    /// SQLite, embedded.
     Sqlite,
     /// PostgreSQL's protocol.
     Postgres,
@@ -56,15 +66,19 @@ pub enum Wire {
     Virtuoso,
     /// Any ODBC driver.
     Odbc,
+    /// YDB's gRPC services.
+    Ydb,
 }
 
-/// What keeps two commands that load, restore or drop apart.
+/// How two commands that load, restore or drop exclude each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// Locks that the server keeps by a name or number, apart from its tables.
+    /// The server's advisory locks, by name or number.
     AdvisoryLock,
-    /// A row that the command inserts and does not commit: another one waits for it in vain.
+    /// A row that the command inserts and does not commit: another command fails to insert it.
     Row,
+    /// Not at all, if the database never blocks: of two loads, one fails where both load the same part.
+    None,
 }
 
 /// A dialect.
@@ -72,54 +86,65 @@ pub enum Guard {
 pub struct Dialect {
     /// Its name in a URL (`dialect=NAME`).
     pub name: &'static str,
-    /// What it is the dialect of, in messages.
+    /// The database's name in messages.
     pub of: &'static str,
-    /// Over what it is spoken.
+    /// Its protocol.
     pub wire: Wire,
-    /// The folders of its `.sql` files. The first that has a file counts.
+    /// The folders of its `.sql` files. A file is taken from the first folder that has it.
     pub folders: &'static [&'static str],
-    /// Files of other dialects, which come before those of its folders: the file and the folder.
+    /// Files of other dialects, which take precedence over those of its folders: the file and the folder.
     pub files_from: &'static [(&'static str, &'static str)],
     /// Whether transactions can be stored procedures.
     pub procedures: bool,
     /// Whether transactions can be statements of the client.
     pub statements: bool,
-    /// The only isolation level at which transactions run; any that is asked for if there is none.
+    /// The only supported isolation level for transactions; `None` if all are supported.
     pub isolation: Option<Isolation>,
-    /// What keeps two commands that load, restore or drop apart.
+    /// Whether READ UNCOMMITTED is a level of its own; otherwise it is another name of READ COMMITTED.
+    pub read_uncommitted: bool,
+    /// How two commands that load, restore or drop exclude each other.
     pub guard: Guard,
-    /// Errors by which the database asks for a transaction again, beyond those that its wire knows: an SQLSTATE, or the
-    /// server's number, alone or with its SQLSTATE (`1644/25000`).
+    /// Errors after which a transaction is retried, besides those of its wire: an SQLSTATE, or the server's number,
+    /// alone or with its SQLSTATE (`1644/25000`).
     pub retryable: &'static [(&'static str, RetryReason)],
-    /// Errors of a commit after which nobody knows whether the database has carried it out, beyond those that its wire
-    /// knows; said as in `retryable`. Of anything but a commit they are failures.
+    /// Errors of a commit after which its outcome is unknown, besides those of its wire; in the format of `retryable`.
+    /// For other statements they are failures.
     pub undetermined: &'static [&'static str],
-    /// Sent before an index is made, in its transaction.
+    /// The maximum number of rows that a transaction may change, if there is one.
+    pub transaction_rows: Option<u64>,
+    /// Whether each schema change has to be its own transaction, and indexes are built asynchronously.
+    pub schema_alone: bool,
+    /// Sent before an index is created, in its transaction.
     pub before_index: &'static str,
-    /// Has the database look at `{table}` for its plans.
+    /// Updates the optimizer's statistics of `{table}`.
     pub statistics: &'static str,
-    /// Removes dead rows of `{table}`, where the database has to be asked to.
+    /// Removes dead rows of `{table}`, if the database supports it.
     pub vacuum: Option<&'static str>,
     /// Asks for a checkpoint.
     pub checkpoint: Option<&'static str>,
-    /// Whether the database keeps the counters that its wire reads.
+    /// Whether it has temporary tables; otherwise its `restore.sql` makes tables whose names begin with `graymark_`.
+    pub temporary_tables: bool,
+    /// Whether the database has the counters that its wire reads.
     pub counters: bool,
-    /// What it says over ODBC.
+    /// Its differences over ODBC.
     pub odbc: Option<OdbcWords>,
-    /// Settings of each session, by name and value; one that the server does not know is left out.
+    /// Whether the statements of an exchange are sent as one text, if the wire answers each statement before it accepts
+    /// the next one.
+    pub together: bool,
+    /// Settings of each session, by name and value; settings unknown to the server are left out.
     pub session: &'static [(&'static str, &'static str)],
-    /// Words in what a server says of its version that show it to be of this dialect.
+    /// Words in the server's version text that identify this dialect.
     pub known_by: &'static [&'static str],
-    /// How far it was run: begins with one of [`GRADES`].
+    /// How far it was tested: begins with one of [`GRADES`].
     pub run: &'static str,
-    /// The pages of the vendor's documentation that it was written from, where it was not run on the database itself.
+    /// The pages of the vendor's documentation on which it is based, if it was not tested on the database itself.
     pub sources: &'static [&'static str],
 }
 
-/// How far a dialect was run: in CI, by hand, or not at all on the database itself.
+/// How far a dialect was tested: in CI, by hand, or not at all on the database itself.
 pub const GRADES: [&str; 3] = ["run in CI", "run by hand on ", "by documentation only"];
 
-/// What most dialects have in common, for the others to differ from.
+/// The defaults of most dialects.
 pub const USUAL: Dialect = Dialect {
     name: "",
     of: "",
@@ -129,20 +154,57 @@ pub const USUAL: Dialect = Dialect {
     procedures: false,
     statements: true,
     isolation: None,
+    read_uncommitted: true,
     guard: Guard::AdvisoryLock,
     retryable: &[],
     undetermined: &[],
+    transaction_rows: None,
+    schema_alone: false,
     before_index: "",
     statistics: "ANALYZE {table}",
     vacuum: None,
     checkpoint: None,
+    temporary_tables: true,
     counters: true,
     odbc: None,
+    together: false,
     session: &[],
     known_by: &[],
     run: "run in CI",
     sources: &[],
 };
+
+/// Files that are merged from parts, and how a part begins: routines and conditions.
+const IN_PARTS: [(&str, &str); 2] = [("procedures.sql", "CREATE OR REPLACE "), ("consistency.sql", "-- name: ")];
+
+/// A file by its folders, its workload and its name.
+type FileOfDialect = (&'static [&'static str], &'static str, &'static str);
+
+/// Merged files of dialects that have some parts themselves and the rest from later folders, by folders, workload and
+/// name: the rest comes first, so that statements about all parts can be at the end of the dialect's own file.
+static MERGED: LazyLock<BTreeMap<FileOfDialect, String>> = LazyLock::new(|| {
+    let workloads: BTreeSet<&str> = TEXTS.iter().filter_map(|(path, _)| path.split('/').nth(1)).collect();
+    let mut merged = BTreeMap::new();
+    for (dialect, (file, begin)) in DIALECTS.iter().flat_map(|dialect| IN_PARTS.map(|file| (dialect, file))) {
+        for workload in &workloads {
+            let texts = dialect.texts(workload, file);
+            let Some((own, rest)) = texts.split_first().filter(|(_, rest)| !rest.is_empty()) else { continue };
+            let name = |part: &str| part.split(['(', '\n']).next().map(str::to_owned);
+            let mut known: Vec<_> = own.split(begin).skip(1).map(name).collect();
+            let mut all = String::new();
+            for part in rest.iter().flat_map(|text| text.split(begin).skip(1)) {
+                if !known.contains(&name(part)) {
+                    known.push(name(part));
+                    all.extend([begin, part]);
+                }
+            }
+            // The text before its first part belongs to no part.
+            let from = own.find(begin).unwrap_or_default();
+            merged.insert((dialect.folders, *workload, file), all + own.get(from..).unwrap_or_default());
+        }
+    }
+    merged
+});
 
 /// The text of a file below this folder.
 fn file(path: &str) -> Option<&'static str> {
@@ -150,7 +212,7 @@ fn file(path: &str) -> Option<&'static str> {
 }
 
 impl Dialect {
-    /// The dialect of a wire that a URL asks for, or the wire's usual one.
+    /// The dialect of a wire that a URL requests, or the wire's default.
     ///
     /// # Errors
     /// If the wire has no such dialect.
@@ -170,13 +232,13 @@ impl Dialect {
         })
     }
 
-    /// The folders of a file, the first that has it counts.
+    /// The folders of a file, in order of precedence.
     fn folders_of(&self, name: &str) -> impl Iterator<Item = &'static str> {
         let others = self.files_from.iter().filter(move |(file, _)| *file == name).map(|(_, folder)| *folder);
         others.chain(self.folders.iter().copied()).collect::<Vec<_>>().into_iter()
     }
 
-    /// A workload's files of a name, the one that counts first.
+    /// All files of a workload with this name, in order of precedence.
     pub fn texts(&self, workload: &str, name: &str) -> Vec<&'static str> {
         let folders = self.folders_of(name).chain([COMMON]);
         folders.filter_map(|folder| file(&format!("{folder}/{workload}/{name}"))).collect()
@@ -187,12 +249,19 @@ impl Dialect {
         self.texts(workload, name).first().copied()
     }
 
-    /// The files of a name that are of no workload, the one that counts first.
+    /// A workload's merged file of routines or conditions: those of the dialect's own file, and those of the later
+    /// folders that have other names.
+    pub fn whole(&self, workload: &'static str, name: &'static str) -> Option<&'static str> {
+        let merged = MERGED.get(&(self.folders, workload, name)).map(String::as_str);
+        merged.or_else(|| self.text(workload, name))
+    }
+
+    /// All files with this name that belong to no workload, in order of precedence.
     pub fn own_texts(&self, name: &str) -> Vec<&'static str> {
         self.folders_of(name).filter_map(|folder| file(&format!("{folder}/{name}"))).collect()
     }
 
-    /// The file of a name that is of no workload.
+    /// The file with this name that belongs to no workload.
     pub fn own_text(&self, name: &str) -> Option<&'static str> {
         self.own_texts(name).first().copied()
     }
@@ -202,30 +271,40 @@ impl Dialect {
         ["statements.sql", "calls.sql"].iter().any(|name| self.text(workload, name).is_some())
     }
 
-    /// The name as it stands in a URL; none for the wire's usual dialect.
+    /// The name in a URL; `None` for the wire's default dialect.
     pub fn in_url(&self) -> Option<&'static str> {
         let usual = DIALECTS.iter().find(|dialect| dialect.wire == self.wire);
         usual.is_none_or(|usual| usual.name != self.name).then_some(self.name)
     }
 
-    /// The dialect of a wire that is made for a server, by what the server says of its version.
+    /// The dialect of a wire for a server, from its version text.
     pub fn made_for(wire: Wire, version: &str) -> Option<&'static Dialect> {
         let knows = |dialect: &&Dialect| dialect.known_by.iter().any(|word| version.contains(word));
         DIALECTS.iter().copied().filter(|dialect| dialect.wire == wire).find(knows)
     }
 
-    /// What to tell the user of a server for which another dialect is made.
+    /// The advice to the user of a server that has another dialect.
     pub fn advice(&self, version: &str) -> Option<String> {
         let made = Dialect::made_for(self.wire, version).filter(|made| made.name != self.name)?;
         Some(format!("this server is {}: add dialect={} to the URL", made.of, made.name))
     }
 
-    /// Whether an error asks for its transaction again.
+    /// The isolation levels at which transactions can run, from the weakest.
+    pub fn levels(&self) -> Vec<Isolation> {
+        self.isolation.map_or_else(|| Isolation::ALL.to_vec(), |only| vec![only])
+    }
+
+    /// Whether the database is a library in this process, where Graymark passes on the right to write.
+    pub fn in_process(&self) -> bool {
+        self.wire == Wire::Sqlite || self.odbc.as_ref().is_some_and(|words| words.begin.is_some())
+    }
+
+    /// The reason to retry a transaction after this error; `None` if it is not retried.
     pub fn retries(&self, code: &str) -> Option<RetryReason> {
         self.retryable.iter().find(|(known, _)| *known == code).map(|(_, reason)| *reason)
     }
 
-    /// Whether an error of a commit leaves open what became of it.
+    /// Whether the outcome of a commit with this error is unknown.
     pub fn leaves_open(&self, code: &str) -> bool {
         self.undetermined.contains(&code)
     }
@@ -234,6 +313,7 @@ impl Dialect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::sql::script;
 
     #[test]
     fn every_file_is_found_by_its_path() {
@@ -242,6 +322,22 @@ mod tests {
             assert_eq!(file(path), Some(*text), "{path}");
         }
         assert_eq!(file("postgres/tpcc/nothing.sql"), None);
+    }
+
+    #[test]
+    fn a_dialect_has_its_own_routines_and_conditions_and_those_behind_it() {
+        let of =
+            |name, workload, file| Dialect::choose(Wire::Postgres, Some(name)).unwrap().whole(workload, file).unwrap();
+        let (usual, citus) = (of("postgres", "tpcc", "procedures.sql"), of("citus", "tpcc", "procedures.sql"));
+        for (begin, times) in [("CREATE OR REPLACE ", 6), ("PROCEDURE tpcc.new_order(", 1)] {
+            assert_eq!((usual.matches(begin).count(), citus.matches(begin).count()), (times, times), "{begin}");
+        }
+        assert!(citus.contains("FUNCTION tpcc.stock_level(") && citus.trim_end().ends_with("'tpcc.warehouse');"));
+        assert_eq!(of("yugabytedb", "tpcc", "procedures.sql"), usual);
+        let conditions = |name| script::statements(of(name, "debitcredit", "consistency.sql"));
+        let names = |name| conditions(name).iter().map(|one| one.name).collect::<BTreeSet<_>>();
+        assert_eq!(names("postgres"), names("citus"));
+        assert_eq!(conditions("postgres").len(), conditions("citus").len());
     }
 
     #[test]
@@ -263,6 +359,8 @@ mod tests {
         let advice = usual.advice("CockroachDB CCL v24.3.1 (x86_64)").unwrap();
         assert!(advice.contains("dialect=cockroachdb"), "{advice}");
         assert_eq!(usual.advice("PostgreSQL 15.18 on x86_64"), None);
+        let extensions = "PostgreSQL 15.20 on x86_64; extension plpgsql 1.0; extension citus 13.0-3; extension x 1";
+        assert!(usual.advice(extensions).unwrap().contains("this server is Citus: add dialect=citus"));
         let wrong = Dialect::choose(Wire::Postgres, Some("mariadb"));
         assert!(matches!(wrong, Err(Error::Usage(why)) if why.contains("name postgres")));
     }

@@ -1,36 +1,43 @@
-//! What databases call things differently over ODBC, as data.
+//! Differences between databases over ODBC, as data.
 
-/// What an ODBC dialect says.
+/// The differences of an ODBC dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OdbcWords {
-    /// What the database's own name begins with, in lower case; the dialect without any is for every other database.
+    /// Prefixes of the database's name, in lower case; the dialect without any is for every other database.
     pub systems: &'static [&'static str],
-    /// Of what kind its files are.
+    /// The kind of its files.
     pub texts: Texts,
     /// Sent after connecting. `{schema}` is the workload's name.
     pub session: &'static [&'static str],
-    /// Begins a transaction that will write, on a connection that commits every statement at once; none where one that
-    /// does not begins by itself.
+    /// Begins a writing transaction on a connection in autocommit mode; `None` if transactions begin implicitly.
     pub begin: Option<&'static str>,
     /// Whether money, rates and dates are integers: cents, 1/10,000 and microseconds since 1970.
     pub integers: bool,
-    /// Whether a column of values goes in as an array, in PostgreSQL's notation.
+    /// Whether a column of values is sent as an array in PostgreSQL's notation.
     pub arrays: bool,
-    /// Makes the schema `{schema}` unless it is there.
+    /// Whether procedures begin their transactions themselves, and are called in autocommit mode; otherwise their first
+    /// statement begins one. They always end it.
+    pub calls_begin: bool,
+    /// Errors after which a connection is lost, besides those of SQLSTATE class 08: an SQLSTATE or the database's
+    /// number.
+    pub lost: &'static [&'static str],
+    /// Whether rows can be selected without a table.
+    pub rows_without_table: bool,
+    /// Creates the schema `{schema}` unless it exists.
     pub schema: Option<&'static str>,
-    /// What stands before the name of a table when it is made or dropped.
+    /// Prefix of table names in CREATE and DROP.
     pub prefix: &'static str,
-    /// What stands before the name of a temporary table.
+    /// Prefix of temporary table names.
     pub temporary: &'static str,
-    /// The words in braces and what they mean.
+    /// Placeholders in braces and their texts.
     pub words: &'static [(&'static str, &'static str)],
-    /// Sent before tables are removed, so that their own foreign keys are no hindrance.
+    /// Sent before tables are dropped, so that their own foreign keys do not prevent it.
     pub before_drop: &'static [&'static str],
-    /// Removes `{table}`, or all `{tables}` at once; never with what hangs on them.
+    /// Drops `{table}`, or all `{tables}` at once; never with dependent objects.
     pub drop: &'static str,
 }
 
-/// Of what kind a dialect's files are.
+/// The kind of a dialect's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Texts {
     /// Those of `postgres://`.
@@ -41,7 +48,7 @@ pub enum Texts {
     Plain,
 }
 
-/// What any database is told, for the dialects to differ from.
+/// The defaults of ODBC dialects.
 pub const PLAIN_ODBC: OdbcWords = OdbcWords {
     systems: &[],
     texts: Texts::Plain,
@@ -49,10 +56,13 @@ pub const PLAIN_ODBC: OdbcWords = OdbcWords {
     begin: None,
     integers: false,
     arrays: false,
+    calls_begin: false,
+    lost: &[],
+    rows_without_table: true,
     schema: None,
     prefix: "",
     temporary: "",
-    words: &[("{now}", "CURRENT_TIMESTAMP"), ("{time}", "TIMESTAMP"), ("{options}", "")],
+    words: &[("{now}", "CURRENT_TIMESTAMP"), ("{time}", "TIMESTAMP"), ("{bytes}", ""), ("{options}", "")],
     before_drop: &[],
     drop: "DROP TABLE {table}",
 };

@@ -1,4 +1,4 @@
-//! Rows of a database and those of the seed, side by side in the order of their key.
+//! Compares rows of a database with those of the seed, in key order.
 
 use std::cmp::Ordering;
 
@@ -6,22 +6,22 @@ use crate::workload::lasting::Row;
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Column, Part, Rows};
 
-/// Offending rows that a finding shows.
+/// Wrong rows that a finding shows.
 const EXAMPLES: usize = 5;
 
 /// Characters of a text that an example shows.
 const SHOWN: usize = 40;
 
-/// What is wrong with a row found, in the words of an example; none if nothing is.
-pub(super) type Judge<'a> = dyn Fn(&Row, &Row) -> Option<String> + 'a;
+/// What is wrong with a found row, for an example; `None` if it is right.
+pub(super) type DescribeFault<'a> = dyn Fn(&Row, &Row) -> Option<String> + 'a;
 
-/// Which columns are compared, and what else is a fault.
+/// The compared columns, and whether additional rows are faults.
 pub(super) struct Shape<'a> {
     /// The columns of each row.
     pub columns: &'a [Column],
     /// Which columns of the table they are.
     pub picked: &'a [bool],
-    /// Where the key lies among the columns.
+    /// The positions of the key among the columns.
     pub key: &'a [usize],
     /// Whether the database may have rows that the seed does not have.
     pub grows: bool,
@@ -49,14 +49,14 @@ impl Shape<'_> {
         pairs.collect::<Vec<_>>().join(" ")
     }
 
-    /// A column as it was found, and as the seed has it.
+    /// A column as found, and as in the seed.
     pub fn differing(&self, at: usize, loaded: &Row, found: &Row) -> String {
         let name = self.columns.get(at).map_or("", |column| column.name);
         format!("{name}={} loaded={}", show(found.value(at)), show(loaded.value(at)))
     }
 }
 
-/// A value for people.
+/// A value for display.
 fn show(value: Value<'_>) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -73,20 +73,20 @@ fn show(value: Value<'_>) -> String {
     }
 }
 
-/// How the row of the seed that is waited for has been met.
-enum Met {
+/// What was found for the current row of the seed.
+enum Match {
     No,
-    /// Rows of its key were found, none as it should be.
+    /// Rows with its key were found, none of them right.
     Wrong(String),
     Yes,
 }
 
-/// What was found.
+/// The result of a comparison.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// Rows of the database.
     pub rows: u64,
-    /// Rows that are not as they should be.
+    /// Rows with faults.
     pub offending: u64,
     /// The first of these.
     pub examples: Vec<String>,
@@ -101,45 +101,45 @@ impl Outcome {
     }
 }
 
-/// Takes the rows of a database in the order of their key and holds each against the row of the seed.
+/// Receives the rows of a database in key order and compares each with the row of the seed.
 pub(super) struct Comparison<'a, R> {
     shape: &'a Shape<'a>,
-    judge: &'a Judge<'a>,
-    wanted: Wanted<'a, R>,
+    judge: &'a DescribeFault<'a>,
+    wanted: SeedRows<'a, R>,
     found: Row,
-    met: Met,
+    met: Match,
     outcome: &'a mut Outcome,
 }
 
 impl<'a, R: Rows> Comparison<'a, R> {
     pub fn new(
         shape: &'a Shape<'a>,
-        judge: &'a Judge<'a>,
+        judge: &'a DescribeFault<'a>,
         rows: R,
         parts: &'a [Part],
         outcome: &'a mut Outcome,
     ) -> Self {
-        let wanted = Wanted::new(shape.picked, rows, parts);
-        Comparison { shape, judge, wanted, found: Row::default(), met: Met::No, outcome }
+        let wanted = SeedRows::new(shape.picked, rows, parts);
+        Comparison { shape, judge, wanted, found: Row::default(), met: Match::No, outcome }
     }
 
-    /// There are no more rows: those that the seed has beyond them are missing.
+    /// After the last row: the remaining rows of the seed are missing.
     pub fn end(mut self) {
         while self.wanted.row().is_some() {
             self.settle();
         }
     }
 
-    /// No further row has the key of the one that is waited for.
+    /// No further row has the key of the current row of the seed.
     fn settle(&mut self) {
         if let Some(wanted) = self.wanted.row() {
-            match std::mem::replace(&mut self.met, Met::No) {
-                Met::Yes => {}
-                Met::No => self.outcome.fault(|| format!("{} is missing", self.shape.name(wanted))),
-                Met::Wrong(why) => self.outcome.fault(|| why),
+            match std::mem::replace(&mut self.met, Match::No) {
+                Match::Yes => {}
+                Match::No => self.outcome.fault(|| format!("{} is missing", self.shape.name(wanted))),
+                Match::Wrong(why) => self.outcome.fault(|| why),
             }
         }
-        self.met = Met::No;
+        self.met = Match::No;
         self.wanted.advance();
     }
 
@@ -149,25 +149,25 @@ impl<'a, R: Rows> Comparison<'a, R> {
             let order = self.wanted.row().map_or(Ordering::Less, |wanted| self.shape.order(&self.found, wanted));
             match order {
                 Ordering::Greater => self.settle(),
-                Ordering::Less => return self.stranger(),
+                Ordering::Less => return self.unexpected(),
                 Ordering::Equal => break,
             }
         }
         let Some(wanted) = self.wanted.row() else { return };
         let wrong = (self.judge)(wanted, &self.found);
         match (&self.met, wrong) {
-            (Met::No, None) => self.met = Met::Yes,
-            (Met::No, Some(why)) => self.met = Met::Wrong(format!("{} {why}", self.shape.name(&self.found))),
-            (Met::Wrong(_), None) => {
-                self.met = Met::Yes;
-                self.stranger();
+            (Match::No, None) => self.met = Match::Yes,
+            (Match::No, Some(why)) => self.met = Match::Wrong(format!("{} {why}", self.shape.name(&self.found))),
+            (Match::Wrong(_), None) => {
+                self.met = Match::Yes;
+                self.unexpected();
             }
-            (Met::Yes | Met::Wrong(_), _) => self.stranger(),
+            (Match::Yes | Match::Wrong(_), _) => self.unexpected(),
         }
     }
 
     /// A row that the seed does not have.
-    fn stranger(&mut self) {
+    fn unexpected(&mut self) {
         if !self.shape.grows {
             self.outcome.fault(|| format!("{} was not loaded", self.shape.name(&self.found)));
         }
@@ -186,38 +186,38 @@ impl<R: Rows> RowSink for Comparison<'_, R> {
 }
 
 /// The rows of the seed, one after the other.
-pub(super) struct Wanted<'a, R> {
+pub(super) struct SeedRows<'a, R> {
     rows: R,
     parts: &'a [Part],
     /// The next unit of the first part.
     unit: u32,
-    made: Made<'a>,
-    /// The row that is waited for, among those made.
+    made: UnitRows<'a>,
+    /// The index of the current row among those generated.
     at: usize,
 }
 
-impl<'a, R: Rows> Wanted<'a, R> {
-    /// Of parts of a table in the order of their key, with the columns that are picked.
+impl<'a, R: Rows> SeedRows<'a, R> {
+    /// The rows of parts of a table in key order, with the selected columns.
     pub fn new(picked: &'a [bool], rows: R, parts: &'a [Part]) -> Self {
-        let made = Made { picked, column: 0, rows: Vec::new(), whole: 0 };
-        let mut wanted = Wanted { rows, parts, unit: 0, made, at: 0 };
+        let made = UnitRows { picked, column: 0, rows: Vec::new(), whole: 0 };
+        let mut wanted = SeedRows { rows, parts, unit: 0, made, at: 0 };
         wanted.fill();
         wanted
     }
 
     /// The last row of a part.
     pub fn last_of(picked: &'a [bool], mut rows: R, part: &Part) -> Row {
-        let mut made = Made { picked, column: 0, rows: Vec::new(), whole: 0 };
+        let mut made = UnitRows { picked, column: 0, rows: Vec::new(), whole: 0 };
         rows.write(part, part.units.saturating_sub(1), &mut made);
         made.rows.pop().unwrap_or_default()
     }
 
-    /// The row at hand; none after the last.
+    /// The current row; `None` after the last.
     pub fn row(&self) -> Option<&Row> {
         self.made.rows.get(self.at).filter(|_| self.at < self.made.whole)
     }
 
-    /// Goes on to the next row.
+    /// Advances to the next row.
     pub fn advance(&mut self) {
         self.at += 1;
         if self.at >= self.made.whole {
@@ -238,16 +238,16 @@ impl<'a, R: Rows> Wanted<'a, R> {
     }
 }
 
-/// Keeps the picked columns of the rows of a unit.
-struct Made<'a> {
+/// Collects the selected columns of the rows of a unit.
+struct UnitRows<'a> {
     picked: &'a [bool],
     column: usize,
-    /// Room for rows, of which the first `whole` ones are of this unit.
+    /// Row buffers, of which the first `whole` ones are of this unit.
     rows: Vec<Row>,
     whole: usize,
 }
 
-impl RowSink for Made<'_> {
+impl RowSink for UnitRows<'_> {
     fn put(&mut self, value: Value<'_>) {
         if self.column == 0 {
             if self.rows.len() == self.whole {
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::workload::ColumnKind;
 
-    /// Two rows a unit: keys 10, 11, 20, 21 and so on, each with its double.
+    /// Two rows per unit: keys 10, 11, 20, 21 and so on, each twice.
     #[derive(Clone)]
     struct Twos;
 

@@ -1,6 +1,6 @@
-//! Holds the rows of a database against those that its seed makes: what transactions must have left alone, and after a
-//! restore every column of every row. Tables are read piece by piece in the order of their keys, so that no more than a
-//! piece is ever in memory.
+//! Compares the rows of a database with those generated from its seed: columns that transactions must not change, and
+//! after a restore every column of every row. Tables are read in key order in pieces, so that only one piece is in
+//! memory.
 
 mod compare;
 mod reading;
@@ -8,42 +8,49 @@ mod reading;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use compare::{Comparison, Judge, Outcome, Shape, Wanted};
+use compare::{Comparison, DescribeFault, Outcome, SeedRows, Shape};
 pub use reading::{Reading, of_number};
 
 use super::{Engine, Error, Finding, LoadStep, Manifest, RestoreReport};
 use crate::result::CheckStep;
-use crate::workload::lasting::{Columns, Companions, Lasting, Numbers, Row, Rule};
+use crate::workload::lasting::{Columns, Numbers, RelatedRows, Row, Rule, SeedInvariant};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Column, Part, Population, Table, Workload};
 
 /// Rows of the population in a piece of a table that is read by its primary key.
 const PIECE: u64 = 250_000;
 
-/// The same of a table without one, whose pieces cost a read of the whole table each.
+/// The same for a table without one, where each piece costs a read of the whole table.
 const LARGE_PIECE: u64 = 2_500_000;
 
-/// How much a check looks at.
+/// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The conditions, and what reads little more than they do.
+    /// The conditions, and comparisons that read little more.
     Usual,
-    /// Every column that transactions leave alone, too.
+    /// Also every column that transactions do not change.
     Deep,
 }
 
-/// Runs the workload's conditions, and holds the rows against the seed. `told` hears of each condition, before and
-/// after.
+/// Checks the workload's conditions, and compares rows with the seed. `told` is called before and after each condition.
 ///
 /// # Errors
-/// If the database cannot be asked.
+/// If a query fails.
 pub async fn check<W: Workload>(
     engine: &dyn Engine<W>,
     manifest: &Manifest,
     depth: Depth,
     told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
-    let mut findings = engine.check(told).await?;
+    let of_seed = || W::SEED_INVARIANTS.iter().filter(|lasting| lasting.always || depth == Depth::Deep);
+    let mut findings = engine
+        .check(&mut |step| {
+            told(match step {
+                CheckStep::Conditions(number) => CheckStep::Conditions(number + of_seed().count()),
+                other => other,
+            });
+        })
+        .await?;
     let population = match population::<W>(manifest) {
         Ok(population) => population,
         Err(finding) => {
@@ -53,10 +60,10 @@ pub async fn check<W: Workload>(
         }
     };
     let pieces = Pieces::of(&population);
-    for lasting in W::LASTING.iter().filter(|lasting| lasting.always || depth == Depth::Deep) {
+    for lasting in of_seed() {
         let began = Instant::now();
         told(CheckStep::Began(lasting.id));
-        let Some(outcome) = hold::<W>(engine, &population, &pieces, lasting, false).await? else { break };
+        let Some(outcome) = compare_table::<W>(engine, &population, &pieces, lasting, false).await? else { break };
         let finding = finding(lasting.id.to_owned(), lasting.title.to_owned(), outcome, began);
         told(CheckStep::Ended(&finding));
         findings.push(finding);
@@ -64,7 +71,7 @@ pub async fn check<W: Workload>(
     Ok(findings)
 }
 
-/// Compares every column of every row with the seed after a restore, and adds to its report what that found.
+/// Compares every column of every row with the seed after a restore, and adds the findings to its report.
 ///
 /// # Errors
 /// If the database cannot be read.
@@ -78,7 +85,7 @@ pub async fn restored<W: Workload>(
     let (whole, pieces) = (Instant::now(), Pieces::of(population));
     for (number, table) in population.tables().iter().enumerate() {
         let began = Instant::now();
-        let lasting = Lasting {
+        let lasting = SeedInvariant {
             id: "",
             title: "",
             table: number,
@@ -88,7 +95,9 @@ pub async fn restored<W: Workload>(
             grows: false,
             always: false,
         };
-        let Some(outcome) = hold::<W>(engine, population, &pieces, &lasting, true).await? else { return Ok(()) };
+        let Some(outcome) = compare_table::<W>(engine, population, &pieces, &lasting, true).await? else {
+            return Ok(());
+        };
         report.compared += outcome.rows;
         let title = format!("Every column of every row of {} is that of the seed", table.name);
         report.findings.push(finding(format!("seed_{}", table.name), title, outcome, began));
@@ -99,15 +108,15 @@ pub async fn restored<W: Workload>(
     Ok(())
 }
 
-/// The columns that tell the rows of a table apart.
+/// The columns that identify the rows of a table.
 fn key<W: Workload>(number: usize, table: &Table) -> &'static [&'static str] {
     match table.primary_key {
-        [] => W::LASTING.iter().find(|lasting| lasting.table == number).map_or(&[], |lasting| lasting.key),
+        [] => W::SEED_INVARIANTS.iter().find(|lasting| lasting.table == number).map_or(&[], |lasting| lasting.key),
         key => key,
     }
 }
 
-/// The population of a manifest; a finding if its seed does not make what the manifest says.
+/// The population of a manifest; a finding if its seed does not produce the manifest's parameters.
 fn population<W: Workload>(manifest: &Manifest) -> Result<W::Population, Finding> {
     let began = Instant::now();
     let foreign = |example: String| {
@@ -146,7 +155,7 @@ fn finding(id: String, title: String, outcome: Outcome, began: Instant) -> Findi
     }
 }
 
-/// The parts of a population by table, in the order of their numbers, which is that of their keys.
+/// The parts of a population by table, in the order of their numbers, which is their key order.
 struct Pieces(Vec<Vec<Part>>);
 
 impl Pieces {
@@ -161,7 +170,7 @@ impl Pieces {
         Pieces(tables)
     }
 
-    /// The parts of a table in pieces of up to so many rows; one piece without parts where the population has no rows.
+    /// The parts of a table in pieces of at most `most` rows; one piece without parts if the population has no rows.
     fn table(&self, number: usize, most: u64) -> Vec<&[Part]> {
         let parts = self.0.get(number).map(Vec::as_slice).unwrap_or_default();
         let (mut pieces, mut begin, mut rows) = (Vec::new(), 0, 0);
@@ -177,13 +186,13 @@ impl Pieces {
     }
 }
 
-/// Holds a table against the seed; none if the engine has no tables that could be read. With `exact`, no column may
-/// have changed.
-async fn hold<W: Workload>(
+/// Compares a table with the seed; `None` if the engine has no readable tables. With `exact`, no column may have
+/// changed.
+async fn compare_table<W: Workload>(
     engine: &dyn Engine<W>,
     population: &W::Population,
     pieces: &Pieces,
-    lasting: &Lasting,
+    lasting: &SeedInvariant,
     exact: bool,
 ) -> Result<Option<Outcome>, Error> {
     let mut outcome = Outcome::default();
@@ -206,24 +215,25 @@ async fn hold<W: Workload>(
     let pieces = pieces.table(lasting.table, most);
     let mut low = None;
     for (number, parts) in pieces.iter().enumerate() {
-        // The first piece and the last have all that lies beyond the population, too.
+        // The first and the last piece include everything beyond the population.
         let last = parts.last().filter(|_| number + 1 < pieces.len());
         let high = last.and_then(|part| {
-            let row = Wanted::last_of(&picked, population.rows(), part);
+            let row = SeedRows::last_of(&picked, population.rows(), part);
             shape.key(&row).first().copied()
         });
         let ranged = lasting.key.first().copied().unwrap_or_default();
         let range = (low, high);
-        let told = match lasting.rule {
-            Rule::Told { by, .. } => match companions::<W>(engine, population, &shape, parts, &by, range).await? {
-                Some(told) => told,
+        let related = match lasting.rule {
+            Rule::Related { by, .. } => match related_rows::<W>(engine, population, &shape, parts, &by, range).await? {
+                Some(related) => related,
                 None => return Ok(None),
             },
             _ => HashMap::new(),
         };
-        let judge = |loaded: &Row, found: &Row| judge::<W>(&shape, lasting, exact, &told, loaded, found);
-        let judge: &Judge<'_> = &judge;
-        let mut comparison = Comparison::new(&shape, judge, population.rows(), parts, &mut outcome);
+        let describe_fault =
+            |loaded: &Row, found: &Row| describe_fault::<W>(&shape, lasting, exact, &related, loaded, found);
+        let describe_fault: &DescribeFault<'_> = &describe_fault;
+        let mut comparison = Comparison::new(&shape, describe_fault, population.rows(), parts, &mut outcome);
         let reading = Reading { table: table.name, columns: &columns, order: lasting.key, range, ranged };
         if !engine.read(&reading, &mut comparison).await? {
             return Ok(None);
@@ -234,12 +244,12 @@ async fn hold<W: Workload>(
     Ok(Some(outcome))
 }
 
-/// What is wrong with a row found; none if nothing is.
-fn judge<W: Workload>(
+/// What is wrong with a found row; `None` if it is right.
+fn describe_fault<W: Workload>(
     shape: &Shape<'_>,
-    lasting: &Lasting,
+    lasting: &SeedInvariant,
     exact: bool,
-    told: &LoadObserver,
+    related: &RelatedNumbers,
     loaded: &Row,
     found: &Row,
 ) -> Option<String> {
@@ -250,46 +260,46 @@ fn judge<W: Workload>(
     let holds = match lasting.rule {
         Rule::AsLoaded => return (0..shape.columns.len()).find(changed).map(|at| shape.differing(at, loaded, found)),
         Rule::Follows(rule) => rule(loaded, found),
-        Rule::Told { holds, .. } => {
-            holds(loaded, found, told.get(&shape.key(loaded)).map(Vec::as_slice).unwrap_or_default())
+        Rule::Related { holds, .. } => {
+            holds(loaded, found, related.get(&shape.key(loaded)).map(Vec::as_slice).unwrap_or_default())
         }
     };
     let others = (0..shape.columns.len()).filter(|at| !shape.key.contains(at));
     (!holds).then(|| others.map(|at| shape.differing(at, loaded, found)).collect::<Vec<_>>().join(" "))
 }
 
-/// Rows of another table by the key of the row that they are about.
-type LoadObserver = HashMap<Vec<i64>, Vec<Numbers>>;
+/// Related rows of another table, by the key of the row that they belong to.
+type RelatedNumbers = HashMap<Vec<i64>, Vec<Numbers>>;
 
-/// The companions of the rows of a piece.
-async fn companions<W: Workload>(
+/// The related rows of the rows of a piece.
+async fn related_rows<W: Workload>(
     engine: &dyn Engine<W>,
     population: &W::Population,
     shape: &Shape<'_>,
     parts: &[Part],
-    by: &Companions,
+    by: &RelatedRows,
     range: (Option<i64>, Option<i64>),
-) -> Result<Option<LoadObserver>, Error> {
-    let mut told = LoadObserver::new();
-    let mut wanted = Wanted::new(shape.picked, population.rows(), parts);
+) -> Result<Option<RelatedNumbers>, Error> {
+    let mut related = RelatedNumbers::new();
+    let mut wanted = SeedRows::new(shape.picked, population.rows(), parts);
     while let Some(row) = wanted.row() {
         if (by.concern)(row) {
-            told.insert(shape.key(row), Vec::new());
+            related.insert(shape.key(row), Vec::new());
         }
         wanted.advance();
     }
-    let Some(table) = population.tables().get(by.table) else { return Ok(Some(told)) };
+    let Some(table) = population.tables().get(by.table) else { return Ok(Some(related)) };
     let named = |name: &&str| table.columns.iter().find(|column| column.name == *name).copied();
     let columns: Vec<Column> = by.key.iter().chain(by.columns).filter_map(named).collect();
     let ranged = by.key.first().copied().unwrap_or_default();
     let reading = Reading { table: table.name, columns: &columns, order: &[], range, ranged };
-    let mut sink = Gather { told: &mut told, key: by.key.len(), row: Row::default(), width: columns.len() };
-    Ok(engine.read(&reading, &mut sink).await?.then_some(told))
+    let mut sink = Gather { related: &mut related, key: by.key.len(), row: Row::default(), width: columns.len() };
+    Ok(engine.read(&reading, &mut sink).await?.then_some(related))
 }
 
-/// Keeps the rows whose key is asked for.
+/// Collects the rows with requested keys.
 struct Gather<'a> {
-    told: &'a mut LoadObserver,
+    related: &'a mut RelatedNumbers,
     key: usize,
     row: Row,
     width: usize,
@@ -302,7 +312,7 @@ impl RowSink for Gather<'_> {
 
     fn end_row(&mut self) {
         let numbers = |from, to| (from..to).map(|at| self.row.number(at).unwrap_or(i64::MIN)).collect::<Vec<i64>>();
-        if let Some(rows) = self.told.get_mut(&numbers(0, self.key)) {
+        if let Some(rows) = self.related.get_mut(&numbers(0, self.key)) {
             rows.push(numbers(self.key, self.width).into());
         }
         self.row.clear();

@@ -1,26 +1,25 @@
-//! How rows of a table are asked for, whatever the engine.
+//! A query for rows of a table, independent of the engine.
 
 use crate::workload::value::{Money, Rate, Timestamp, Value};
 use crate::workload::{Column, ColumnKind};
 
-/// Rows of a table in the order of a key: the next ones of a table that is read piece by piece, so that no driver holds
-/// all of it.
+/// A query for rows of a table in key order: large tables are read in pieces, so that no driver holds all rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
     /// The table's name.
     pub table: &'static str,
-    /// The columns that are wanted, in this order.
+    /// The requested columns, in this order.
     pub columns: &'a [Column],
-    /// The columns in whose order the rows come; in any order if there are none.
+    /// The columns by which rows are ordered; any order if empty.
     pub order: &'static [&'static str],
-    /// The smallest and the largest number of the first of `order` that is wanted.
+    /// The smallest and the largest requested number of the first column of `order`.
     pub range: (Option<i64>, Option<i64>),
-    /// The column that the range is about.
+    /// The column of the range.
     pub ranged: &'static str,
 }
 
 impl Reading<'_> {
-    /// The query, with an engine's own expression for each column, which is given as its name.
+    /// The SQL text, with an engine's own expression for each column.
     pub fn sql(&self, expression: impl Fn(&Column) -> String) -> String {
         let columns: Vec<String> = self.columns.iter().map(expression).collect();
         let (low, high) = self.range;
@@ -40,8 +39,8 @@ impl Reading<'_> {
     }
 }
 
-/// The value of a column whose number an engine gives in the smallest units: cents, 1/10,000, microseconds since 1970.
-/// What has no room in its kind becomes the nearest that has, which no population holds.
+/// The value of a column that an engine reads as an integer in the smallest unit: cents, 1/10,000, microseconds since
+/// 1970. A value outside its type becomes the nearest one inside, which no population contains.
 pub fn of_number(kind: ColumnKind, number: i64) -> Value<'static> {
     let small = i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX });
     match kind {

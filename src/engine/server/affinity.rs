@@ -1,4 +1,4 @@
-//! The CPUs that a private server is bound to.
+//! CPU affinity of a private server.
 
 use std::process::Command;
 
@@ -11,15 +11,15 @@ pub struct Cpus {
 
 #[cfg(target_os = "linux")]
 impl Cpus {
-    /// Reads a list as the kernel writes it: `0`, `0-3`, `0,2-3`. Each must be one that this process may use.
+    /// Parses a CPU list in the kernel's format: `0`, `0-3`, `0,2-3`. This process must be allowed to use each CPU.
     ///
     /// # Errors
-    /// What is wrong with the list, in a line.
+    /// If the list is invalid.
     pub fn parse(text: &str) -> Result<Cpus, String> {
-        let usage = || format!("`{text}` is no list of CPUs such as 0, 0-3 or 0,2-3");
+        let usage = || format!("`{text}` is not a list of CPUs such as 0, 0-3 or 0,2-3");
         let number = |text: &str| text.trim().parse::<usize>().map_err(|_| usage());
         let ours = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
-        let ours = ours.map_err(|error| format!("cannot ask which CPUs there are: {error}"))?;
+        let ours = ours.map_err(|error| format!("cannot get the list of CPUs: {error}"))?;
         let mut set = nix::sched::CpuSet::new();
         for part in text.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -37,12 +37,12 @@ impl Cpus {
         Ok(Cpus { set })
     }
 
-    /// How many they are.
+    /// The number of CPUs.
     pub fn number(self) -> u32 {
         (0..nix::sched::CpuSet::count()).filter(|cpu| self.set.is_set(*cpu).unwrap_or(false)).count() as u32
     }
 
-    /// Binds a process that is yet to be started, and all that it starts.
+    /// Binds a process that will be started, and its children.
     pub fn bind(self, command: &mut Command) {
         use std::os::unix::process::CommandExt;
         let bind = move || {
@@ -55,14 +55,14 @@ impl Cpus {
     }
 }
 
-/// The first CPUs that this process may use, as a list for [`Cpus::parse`].
+/// The first `number` CPUs that this process may use, as a list for [`Cpus::parse`].
 ///
 /// # Errors
-/// If there are not so many.
+/// If there are not that many.
 #[cfg(target_os = "linux")]
 pub fn first(number: u32) -> Result<String, String> {
     let ours = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
-    let ours = ours.map_err(|error| format!("cannot ask which CPUs there are: {error}"))?;
+    let ours = ours.map_err(|error| format!("cannot get the list of CPUs: {error}"))?;
     let all = (0..nix::sched::CpuSet::count()).filter(|cpu| ours.is_set(*cpu).unwrap_or(false)).collect::<Vec<_>>();
     let first = all.get(..number as usize).ok_or_else(|| {
         format!("Graymark may use {} CPUs on this machine, not {number}: leave the larger numbers out", all.len())
@@ -94,7 +94,7 @@ impl Cpus {
         0
     }
 
-    /// There is no set that could be bound.
+    /// Nothing to bind.
     pub fn bind(self, _: &mut Command) {}
 }
 

@@ -1,10 +1,9 @@
 //! CPU time of a server and its child processes.
 
-/// CPU seconds that process `pid` and its children have used, those that have ended included; none where that cannot be
-/// known.
+/// CPU seconds used by process `pid` and its children, including those that have ended; `None` if unknown.
 #[cfg(target_os = "linux")]
 pub fn seconds(pid: u32) -> Option<f64> {
-    // A child that ends between the two readings would be missed or counted twice: read until none did.
+    // A child that ends between the two readings would be missed or counted twice: repeat until none did.
     for _ in 0..3 {
         let before = ended(pid)?;
         let children: u64 = children(pid)?.into_iter().filter_map(stat).map(|child| own(&child) + waited(&child)).sum();
@@ -19,7 +18,7 @@ pub fn seconds(pid: u32) -> Option<f64> {
 }
 
 /// CPU seconds in user mode of process `pid` and its children, likewise. A child that ends meanwhile may count twice,
-/// or not at all; the next look puts that right.
+/// or not at all; the next reading corrects that.
 #[cfg(target_os = "linux")]
 pub fn user_seconds(pid: u32) -> Option<f64> {
     let of = |stat: procfs::process::Stat| stat.utime + stat.cutime.max(0).unsigned_abs();
@@ -78,7 +77,7 @@ pub(super) fn children(pid: u32) -> Option<Vec<u32>> {
     if let Ok(children) = process.task_from_tid(pid).and_then(|task| task.children()) {
         return Some(children);
     }
-    // Kernels without a list of children: look at everyone's parent.
+    // Kernels without a list of children: check the parent of every process.
     let all = procfs::process::all_processes().ok()?;
     let of_pid = all.flatten().filter_map(|process| process.stat().ok()).filter(|stat| stat.ppid == pid);
     Some(of_pid.filter_map(|stat| u32::try_from(stat.pid).ok()).collect())

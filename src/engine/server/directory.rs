@@ -1,6 +1,6 @@
-//! Directories that may belong to another user than Graymark's, and files in them. Whoever owns a directory can put
-//! links into it, so nothing is ever opened through a link, and what is given away or emptied is first looked at by its
-//! descriptor.
+//! Directories that may belong to another user than Graymark's, and files in them. The owner of a directory can put
+//! links into it, so nothing is ever opened through a link, and a file is checked by its descriptor before its owner is
+//! changed or it is truncated.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
@@ -16,7 +16,7 @@ use nix::unistd::{Uid, UnlinkatFlags, unlinkat};
 use super::owner::Owner;
 use crate::engine::Error;
 
-/// For the owner alone.
+/// Mode for the owner alone.
 const CLOSED: u32 = 0o700;
 const FILE: u32 = 0o600;
 
@@ -29,16 +29,16 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Opens a directory that is there, for a server that runs as `owner`.
+    /// Opens an existing directory, for a server that runs as `owner`.
     ///
     /// # Errors
-    /// If it is a link, no directory, or another user's.
+    /// If it is a link, not a directory, or another user's.
     pub(super) fn open(path: &Path, owner: Option<Owner>) -> Result<Directory, Error> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let shown = path.display();
         let file = match open(path, flags, Mode::empty()) {
             Ok(descriptor) => File::from(descriptor),
-            // What the system says of a link depends on the flags.
+            // The error for a link depends on the flags.
             Err(_) if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) => {
                 return Err(Error::Usage(format!("{shown} is a link: name the directory that it leads to")));
             }
@@ -54,13 +54,13 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Gives the directory to the server's user, and closes it to all others.
+    /// Changes the owner of the directory to the server's user, and denies access to all others.
     pub(super) fn close(&self) -> Result<(), Error> {
         let given = self.give(&self.file).and_then(|()| self.file.set_permissions(Permissions::from_mode(CLOSED)));
         given.map_err(|error| Error::Database(format!("cannot close {} to other users: {error}", self.path.display())))
     }
 
-    /// Gives the files of a directory that has been Graymark's so far to the server's user. Links are left alone.
+    /// Changes the owner of the files in a directory to the server's user. Links are ignored.
     pub(super) fn give_files(&self) -> Result<(), Error> {
         let Some(owner) = self.owner else { return Ok(()) };
         if owner.is(self.metadata()?.uid()) {
@@ -77,7 +77,7 @@ impl Directory {
         Ok(())
     }
 
-    /// What a file says; none if there is none.
+    /// The content of a file; `None` if it does not exist.
     ///
     /// # Errors
     /// If it is a link or another user's, or cannot be read.
@@ -88,7 +88,7 @@ impl Directory {
         Ok(Some(bytes))
     }
 
-    /// A file for the server, made or emptied, which only its user may read.
+    /// Creates or truncates a file for the server, which only its user may read.
     ///
     /// # Errors
     /// If it is a link or another user's, or cannot be written.
@@ -98,7 +98,7 @@ impl Directory {
         Ok(file)
     }
 
-    /// A file that stays Graymark's own, made anew, which only Graymark's user may read.
+    /// Creates a new file of Graymark's own, which only Graymark's user may read.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -107,7 +107,7 @@ impl Directory {
         self.emptied(name)
     }
 
-    /// A file to be read or locked; none if there is none.
+    /// Opens a file for reading or locking; `None` if it does not exist.
     ///
     /// # Errors
     /// If it is a link or another user's, or cannot be opened.
@@ -115,7 +115,7 @@ impl Directory {
         self.opened(Path::new(name), OFlag::O_RDONLY)
     }
 
-    /// Removes a file, or a link, if it is there.
+    /// Removes a file, or a link, if it exists.
     pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
         match unlinkat(&self.file, name, UnlinkatFlags::NoRemoveDir) {
             Ok(()) | Err(Errno::ENOENT) => Ok(()),
@@ -132,14 +132,14 @@ impl Directory {
         Ok(file)
     }
 
-    /// Opens a file that is no link of either kind and belongs to Graymark's user or to the server's; none if there is
-    /// none.
+    /// Opens a file that is neither a symbolic nor a hard link and belongs to Graymark's user or to the server's;
+    /// `None` if it does not exist.
     fn opened(&self, name: &Path, how: OFlag) -> Result<Option<File>, Error> {
-        // A pipe without a partner would otherwise be waited for.
+        // Without O_NONBLOCK, opening a pipe would wait for its other end.
         let flags = how | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let opened: Result<OwnedFd, Errno> = openat(&self.file, name, flags, Mode::from_bits_truncate(0o600));
         let shown = self.path.join(name);
-        let refused = |why: &str| Error::Database(format!("{} {why}: look what it is, and remove it", shown.display()));
+        let refused = |why: &str| Error::Database(format!("{} {why}: inspect it, and remove it", shown.display()));
         let file = match opened {
             Ok(descriptor) => File::from(descriptor),
             Err(Errno::ENOENT) => return Ok(None),
@@ -170,7 +170,7 @@ impl Directory {
 
     fn metadata(&self) -> Result<fs::Metadata, Error> {
         let there = self.file.metadata();
-        there.map_err(|error| Error::Database(format!("cannot look at {}: {error}", self.path.display())))
+        there.map_err(|error| Error::Database(format!("cannot read the metadata of {}: {error}", self.path.display())))
     }
 
     fn cannot(&self, what: &str, name: &Path, error: &io::Error) -> Error {
@@ -178,18 +178,18 @@ impl Directory {
     }
 }
 
-/// Makes a directory that is not there yet, closed to all others.
+/// Creates a directory, inaccessible to all others.
 pub(super) fn make(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(CLOSED).create(path)
 }
 
-/// A directory's path, those above it made if need be, links among them resolved.
+/// The path of a directory with links resolved; parents are created if necessary.
 ///
-/// As root, refuses a place below a directory that others can write to: they could exchange what Graymark makes there
-/// for links of theirs.
+/// As root, refuses a path below a directory that others can write to: they could replace what Graymark creates there
+/// by links.
 ///
 /// # Errors
-/// If it is refused or cannot be made.
+/// If it is refused or cannot be created.
 pub(super) fn resolved(path: &Path, as_root: bool) -> Result<PathBuf, Error> {
     let failed = |error: &io::Error| Error::Database(format!("cannot use the directory {}: {error}", path.display()));
     let whole = std::path::absolute(path).map_err(|error| failed(&error))?;
@@ -215,8 +215,8 @@ pub(super) fn resolved(path: &Path, as_root: bool) -> Result<PathBuf, Error> {
     Ok(above.join(name))
 }
 
-/// Whether nobody but root can exchange what root makes in a directory. Where it is sticky, as `/tmp`, entries are
-/// their owner's.
+/// Whether nobody but root can replace what root creates in a directory. In a sticky directory such as `/tmp` only the
+/// owner can.
 fn is_roots(directory: &fs::Metadata) -> bool {
     let sticky = directory.mode() & 0o1000 != 0;
     let by_group = directory.mode() & 0o020 != 0 && directory.gid() != 0;
@@ -250,7 +250,7 @@ mod tests {
             assert!(name == "directory" || directory.read(name).unwrap_err().to_string().contains(why), "{name}");
         }
         assert_eq!(fs::read_to_string(&secret).unwrap(), "of another");
-        // What is Graymark's own is made anew in the place of a link.
+        // Graymark's own file replaces a link.
         directory.create_own("soft").unwrap();
         directory.create_own("hard").unwrap();
         assert_eq!(fs::read_to_string(&secret).unwrap(), "of another");

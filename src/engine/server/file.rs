@@ -1,4 +1,4 @@
-//! A place for the file of a database that runs in Graymark's own process, on a disk whose power can be cut.
+//! A directory for an embedded database's file on a disk with simulated power cuts.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use super::{Home, PrivateServer};
 use crate::engine::Error;
 use crate::powercut::{Disk, DiskOptions};
 
-/// The place. It is removed when this is dropped.
+/// The directory. It is removed when this is dropped.
 #[derive(Debug)]
 pub struct FilePlace {
     home: Home,
 }
 
 impl FilePlace {
-    /// Makes one.
+    /// Creates it.
     ///
     /// # Errors
     /// If the disk cannot be mounted.
@@ -30,22 +30,22 @@ impl FilePlace {
 }
 
 impl PrivateServer for FilePlace {
-    /// There is no process to kill: without power, whatever the sessions ask of the disk fails.
+    /// There is no process to kill: without power, all requests of sessions to the disk fail.
     fn crash(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Who opens the file first recovers it.
+    /// The first connection that opens the file recovers it.
     fn start_again(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// As there is no process, nothing has to end first.
+    /// Without a process, nothing has to end first.
     fn restart(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// There is no process that could stand still.
+    /// There is no process to suspend.
     fn pause(&self) -> Result<(), Error> {
         Err(Error::Usage("a database in a file has no server that could be stopped".to_owned()))
     }

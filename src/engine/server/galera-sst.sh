@@ -1,8 +1,8 @@
 #!/bin/sh
-# Called by the nodes of a private Galera cluster when one of them joins: by the one that joins, and by its donor. The
-# donor keeps the transactions of a while; what the other one has missed it gets from there, over the cluster's own
-# encrypted connections. Nothing is sent here: a file in a directory that only the servers' user can enter tells the one
-# that joins from where on it gets them.
+# Called by the nodes of a private Galera cluster when one of them joins: by the joiner and by its donor. The donor has
+# a cache of recent transactions, from which the joiner gets those it has missed, over the cluster's own encrypted
+# connections. Nothing is sent here: a file in a directory that only the servers' user can enter tells the joiner the
+# starting position.
 role= address= state= kept= parent=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -16,7 +16,7 @@ while [ $# -gt 0 ]; do
 done
 case $role in
 joiner)
-    # Its server's process is its name.
+    # The server's process id serves as its name.
     address=127.0.0.1:$parent
     file=DIRECTORY/$address.state
     rm -f "$file"

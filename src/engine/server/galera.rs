@@ -1,12 +1,11 @@
-//! A private Galera cluster: several private MariaDBs, each of which takes writes, and which agree on each commit.
+//! A private Galera cluster: several private MariaDBs that all accept writes, and certify each commit.
 //!
-//! All nodes begin with copies of one's data. One that was killed says what it still has, joins, and gets what it has
-//! missed from the cache of another one; whole copies are never sent, so that none of the programs for that has
-//! to listen. The nodes' connections to each other are encrypted, and who has not the cluster's key cannot join.
+//! All nodes begin with copies of one's data. A node that was killed recovers its position, joins, and gets what it has
+//! missed from the cache of another one; full state transfers are never used, so that none of their programs has to
+//! listen. The connections between nodes are encrypted, and only owners of the cluster's key can join.
 
 use std::fs::Permissions;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,15 +16,15 @@ use super::directory::Directory;
 use super::galera_member::{CERTIFICATE, KEY, Member, TRANSFER_NAME};
 use super::mariadb::{MariadbServerOptions, Prepared, Server, USER};
 use super::process::failed;
-use super::{Media, PrivateServer, memory};
+use super::{Media, PrivateServer, memory, ports};
 use crate::engine::Error;
 use crate::powercut::Disk;
 
-/// The most nodes of a cluster: all are on this machine.
+/// The maximum number of nodes: all are on this machine.
 pub const MOST_NODES: u32 = 7;
-/// What the server calls when a node joins.
+/// The script that the server calls when a node joins.
 const TRANSFER: &str = include_str!("galera-sst.sh");
-/// Where the provider's library is.
+/// Paths of the provider library.
 const PROVIDERS: [&str; 4] = [
     "/usr/lib/galera/libgalera_smm.so",
     "/usr/lib64/galera-4/libgalera_smm.so",
@@ -37,15 +36,15 @@ const LEAST_BUFFERS_MIB: u64 = 64;
 /// In the data directory.
 const CACHE: &str = "galera.cache";
 
-/// A private MariaDB, or several that are a cluster.
+/// A private MariaDB, or several as a cluster.
 #[derive(Debug)]
 pub struct Servers(Vec<Server>);
 
 impl Servers {
-    /// Starts what is wanted and waits until it takes connections. Blocks for about two seconds a node.
+    /// Starts the servers and waits until they accept connections. Blocks for about two seconds per node.
     ///
     /// # Errors
-    /// If the options make no sense, programs or the library of Galera are missing, or a server does not start.
+    /// If the options are inconsistent, programs or the Galera library are missing, or a server does not start.
     pub fn start(options: &MariadbServerOptions) -> Result<Servers, Error> {
         match options.nodes {
             None | Some(1) => Server::start(options).map(|server| Servers(vec![server])),
@@ -54,7 +53,7 @@ impl Servers {
         }
     }
 
-    /// The server, if it is alone.
+    /// The server, if it is not a cluster.
     pub fn single(&self) -> Option<&Server> {
         match self.0.as_slice() {
             [server] => Some(server),
@@ -62,13 +61,13 @@ impl Servers {
         }
     }
 
-    /// All of them.
+    /// All servers.
     pub fn all(&self) -> &[Server] {
         &self.0
     }
 
-    /// Where to connect, with user and password: belongs into no command line, log or record. Sessions are spread over
-    /// the nodes of a cluster.
+    /// The URL with user and password; it must not appear in a command line, log or record. Sessions are distributed
+    /// over the nodes of a cluster.
     pub fn url(&self) -> String {
         if let Some(server) = self.single() {
             return server.url();
@@ -78,17 +77,17 @@ impl Servers {
         format!("mysql://{USER}:{password}@{}/?load_balance_hosts=random&ssl-mode=disabled", hosts.join(","))
     }
 
-    /// CPU seconds of all; none where that cannot be known.
+    /// CPU seconds of all servers; `None` if unknown.
     pub fn cpu_seconds(&self) -> Option<f64> {
         self.0.iter().map(Server::cpu_seconds).sum()
     }
 
-    /// Why one of them runs no more, if nobody here ended it.
+    /// Why one of them has ended unexpectedly.
     pub fn ended(&self) -> Option<String> {
         self.0.iter().find_map(Server::ended)
     }
 
-    /// Stops all as their drop would.
+    /// Stops all servers, as when dropped.
     pub fn abandon(&self) {
         self.0.iter().for_each(Server::abandon);
     }
@@ -109,7 +108,7 @@ impl PrivateServer for Servers {
         }
     }
 
-    /// One node after the other, so that the others go on.
+    /// One node after the other, so that the others stay available.
     fn restart(&self) -> Result<(), Error> {
         self.0.iter().try_for_each(PrivateServer::restart)
     }
@@ -140,7 +139,7 @@ impl PrivateServer for Servers {
     }
 }
 
-/// Where all nodes are killed at once, someone has to say which of them knows most: not Graymark.
+/// After all nodes were killed, an administrator has to choose the one with the latest state.
 fn one_of_them() -> Error {
     Error::Usage("a cluster of several nodes is not killed as a whole: name one of them, as in kill node 2".to_owned())
 }
@@ -157,7 +156,7 @@ fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, 
     })?;
     let mut options = MariadbServerOptions { tcp: true, ..options.clone() };
     if !options.settings.iter().any(|(name, _)| name == BUFFERS) {
-        // All together have what one has.
+        // Together they get the memory of a single server.
         let each = memory::usual_buffers_mib() / count as u64;
         options.settings.push((BUFFERS.to_owned(), format!("{}M", each.max(LEAST_BUFFERS_MIB))));
     }
@@ -165,7 +164,7 @@ fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, 
     let keys = first.home.make_directory("cluster")?;
     plain(&keys)?;
     make_key(&first.home, &keys)?;
-    let ports = free_ports(2 * count)?;
+    let ports = ports::free(2 * count)?;
     let (group, catch_up) = ports.split_at(count);
     let member = |number: usize| Member {
         number,
@@ -179,7 +178,7 @@ fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, 
     give_transfer(&first.home, &keys)?;
     first.kind.member = Some(member(1));
     let first = first.start()?;
-    // The others' copies hold the cluster's first state, so that all that happens later is what they have missed.
+    // The other copies have the cluster's initial state, so that the nodes can catch up on all later transactions.
     first.stop()?;
     first.home.directory()?.remove(CACHE)?;
     first.kind.member.iter().for_each(|member| member.founded.store(true, Ordering::Relaxed));
@@ -194,7 +193,7 @@ fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, 
     Ok(nodes)
 }
 
-/// Refuses a path that would mean something else in the options of Galera, or to a shell.
+/// Refuses a path with a special meaning in the options of Galera, or to a shell.
 fn plain(path: &Path) -> Result<(), Error> {
     let text = path.to_string_lossy();
     if text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')) {
@@ -211,7 +210,7 @@ fn joined(server: Server) -> Server {
     server
 }
 
-/// Puts the program that a node calls when one joins into its directory; the cluster's directory is the same for all.
+/// Writes the script that a node calls when one joins into its directory; the cluster's directory is shared.
 fn give_transfer(home: &Home, keys: &Path) -> Result<(), Error> {
     let text = TRANSFER.replace("DIRECTORY", &keys.display().to_string());
     let written = Directory::open(home.place(), home.owner)?.create(TRANSFER_NAME).map(|mut file| {
@@ -221,21 +220,13 @@ fn give_transfer(home: &Home, keys: &Path) -> Result<(), Error> {
     written?.map_err(|error| failed("cannot make a program for the cluster", &error))
 }
 
-/// Makes the key without which nobody joins, and its certificate.
+/// Creates the key that nodes need to join, and its certificate.
 fn make_key(home: &Home, keys: &Path) -> Result<(), Error> {
     let mut command = Command::new("openssl");
     command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]);
     command.args(["-subj", "/CN=graymark", "-days", "3650", "-keyout"]).arg(keys.join(KEY));
     command.arg("-out").arg(keys.join(CERTIFICATE));
     home.run(command, &["rror"])
-}
-
-/// Ports of the loopback that nobody has.
-fn free_ports(count: usize) -> Result<Vec<u16>, Error> {
-    // All are held until the last one is found, so that none comes twice.
-    let held = (0..count).map(|_| TcpListener::bind(("127.0.0.1", 0))).collect::<Result<Vec<_>, _>>();
-    let ports = held.and_then(|held| held.iter().map(|one| one.local_addr().map(|at| at.port())).collect());
-    ports.map_err(|error| failed("no free port on the loopback", &error))
 }
 
 #[cfg(test)]
@@ -263,15 +254,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn ports_are_all_different() {
-        let mut ports = free_ports(20).unwrap();
-        ports.sort_unstable();
-        ports.dedup();
-        assert_eq!(ports.len(), 20);
-    }
-
-    /// What the two sides of the program say to their servers.
+    /// The messages of both sides of the script to their servers.
     #[test]
     fn who_joins_is_told_what_to_ask_for() {
         let place = tempfile::tempdir().unwrap();
@@ -286,7 +269,7 @@ mod tests {
         let address = format!("127.0.0.1:{parent}");
         let mut joiner = call(&["--role", "joiner", "--parent", &parent]);
         let mut joiner = joiner.stdout(std::process::Stdio::piped()).spawn().unwrap();
-        // The file of the one that joins is removed before it says that it is ready; what the donor writes comes after.
+        // The joiner's file is removed before it reports that it is ready; the donor writes it afterwards.
         let mut said = std::io::BufReader::new(joiner.stdout.take().unwrap()).lines();
         assert_eq!(said.next().unwrap().unwrap(), format!("ready {address}"));
         let donor = call(&["--role", "donor", "--address", &address, "--gtid", "a-b:7", "--bypass"]).output().unwrap();
@@ -295,7 +278,7 @@ mod tests {
         assert!(joiner.wait().unwrap().success());
         let late = call(&["--role", "donor", "--address", &address, "--gtid", "a-b:7"]).output().unwrap();
         assert!(!late.status.success() && String::from_utf8_lossy(&late.stderr).contains("gcache.size"));
-        // One whose server is gone does not wait for ever.
+        // A joiner whose server is gone does not wait forever.
         assert!(!call(&["--role", "joiner", "--parent", "4194305"]).output().unwrap().status.success());
     }
 }

@@ -1,4 +1,4 @@
-//! A private MariaDB as a node of a Galera cluster: what its command has beside that of a server which is alone.
+//! A private MariaDB as a node of a Galera cluster: its additional command line arguments.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,64 +7,60 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Home;
 use crate::engine::Error;
 
-/// The program that the server calls when a node joins, in its own directory.
+/// The script that the server calls when a node joins, in its own directory.
 pub(super) const TRANSFER_NAME: &str = "wsrep_sst_graymark";
-/// The cluster's key, in a directory that it shares.
+/// The cluster's key, in a shared directory.
 pub(super) const KEY: &str = "cluster.key";
 /// The certificate of that key.
 pub(super) const CERTIFICATE: &str = "cluster.pem";
-/// What the log says when a node has what the others have, and when it takes connections, in either order.
+/// The log messages of a node that is synchronized and accepts connections, in either order.
 const READY: [&str; 2] = ["Synchronized with group", ": ready for connections"];
-/// How much each node keeps for others that were away.
+/// The size of each node's cache for nodes that were away.
 const KEPT: &str = "256M";
+/// The maximum number of queries for the position of a killed node.
+const MOST_ANSWERS: u32 = 5;
 
-/// A node's part in a cluster.
+/// The role of a node in a cluster.
 #[derive(Debug)]
 pub(super) struct Member {
     /// From 1.
     pub(super) number: usize,
     pub(super) provider: PathBuf,
-    /// The ports at which the nodes speak with each other.
+    /// The ports for the connections between nodes.
     pub(super) ports: Vec<u16>,
-    /// The port at which it gets what it has missed.
+    /// The port on which it receives missed transactions.
     pub(super) catch_up: u16,
     /// The directory of the cluster's key.
     pub(super) keys: PathBuf,
-    /// Whether its data hold the cluster's first state.
+    /// Whether its data has the cluster's initial state.
     pub(super) founded: AtomicBool,
-    /// Whether it has been in the cluster.
+    /// Whether it has been a member of the cluster.
     pub(super) joined: AtomicBool,
 }
 
 impl Member {
-    /// Whether a server is in a cluster.
+    /// Whether a server is a member of a cluster.
     pub(super) fn is_in(home: &Home) -> bool {
         home.place().join(TRANSFER_NAME).exists()
     }
 
-    /// Whether a server's log says that it has what the others have and takes connections.
+    /// Whether a server's log says that it is synchronized and accepts connections.
     pub(super) fn is_ready(log: &str) -> bool {
         READY.iter().all(|words| log.contains(words))
     }
 
-    /// Gives the server's command what makes it a node. `recovery` is the same server's command, by which it says what
-    /// it still has after it was killed.
+    /// Adds the arguments of a node to the server's command. `recovery` is a command of the same server that prints its
+    /// position after it was killed.
     pub(super) fn arrange(
         &self,
         command: &mut Command,
         home: &Home,
-        recovery: impl FnOnce() -> Command,
+        recovery: impl Fn() -> Command,
     ) -> Result<(), Error> {
         self.connect(command, home);
         if self.joined.load(Ordering::Relaxed) {
-            let mut recovery = recovery();
-            self.connect(&mut recovery, home);
-            recovery.arg("--wsrep-recover");
-            let said = home.answer(recovery)?;
-            let found = said.lines().filter_map(|line| line.split_once("Recovered position:")).next_back();
-            let unknown = || Error::Database(format!("node {} does not say what it still has", self.number));
-            let (_, position) = found.ok_or_else(unknown)?;
-            command.arg(format!("--wsrep-start-position={}", position.trim()));
+            let position = self.position(home, recovery)?;
+            command.arg(format!("--wsrep-start-position={position}"));
         } else if self.number == 1 {
             command.arg("--wsrep-new-cluster");
         }
@@ -73,6 +69,30 @@ impl Member {
             command.arg("--innodb-log-file-size=16M");
         }
         Ok(())
+    }
+
+    /// The recovered position of the node.
+    ///
+    /// It is queried until it is the same twice. The query itself recovers a killed node: it may commit prepared
+    /// transactions, and yet print the position before that. From that position the node would apply those transactions
+    /// twice.
+    fn position(&self, home: &Home, recovery: impl Fn() -> Command) -> Result<String, Error> {
+        let mut before = None;
+        for _ in 0..MOST_ANSWERS {
+            let mut recovery = recovery();
+            self.connect(&mut recovery, home);
+            recovery.arg("--wsrep-recover");
+            let said = home.answer(recovery)?;
+            let found = said.lines().filter_map(|line| line.split_once("Recovered position:")).next_back();
+            let unknown = || Error::Database(format!("node {} does not report its recovered position", self.number));
+            let position = found.ok_or_else(unknown)?.1.trim().to_owned();
+            tracing::info!(node = self.number, "still has {position}");
+            if before.as_ref() == Some(&position) {
+                return Ok(position);
+            }
+            before = Some(position);
+        }
+        Err(Error::Database(format!("node {} reports another recovered position each time", self.number)))
     }
 
     fn connect(&self, command: &mut Command, home: &Home) {

@@ -1,6 +1,6 @@
-//! Control groups of private servers, of either version of the kernel's interface (cgroup-v1 and cgroup-v2.rst of the
-//! kernel's documentation). A group is removed with its server; one whose maker was killed, by the next start of any
-//! private server.
+//! Control groups of private servers, for both versions of the kernel's interface (cgroup-v1 and cgroup-v2.rst of the
+//! kernel's documentation). A group is removed with its server; the group of a killed Graymark, by the next start of
+//! any private server.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use procfs::process::Process;
 
-/// Groups of this process have a number each.
+/// Sequence number of groups of this process.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 const PREFIX: &str = "graymark-";
-/// Processes of a server that has ended can be in its group for a moment.
+/// How long processes of a server that has ended may still be in its group.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a group bounds.
+/// The limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Controller {
     /// Memory, page cache included.
@@ -38,9 +38,9 @@ impl Controller {
 /// The kernel's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// A hierarchy for each controller, or for some of them.
+    /// One hierarchy per controller, or for some of them.
     One,
-    /// One hierarchy, in which a process is in one group for all controllers.
+    /// A single hierarchy, in which a process is in one group for all controllers.
     Two,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes a group, and has `fill` set what it bounds. Returns both, or why there can be none, in a line.
+    /// Creates a group, and calls `fill` to set its limits. Returns both, or why that is impossible, in a line.
     pub(super) fn make<T>(
         controller: Controller,
         fill: impl Fn(&Group) -> io::Result<T>,
@@ -89,8 +89,8 @@ impl Group {
         }
     }
 
-    /// Whether it can bound what another controller does, too: under version 2 a process cannot be in a further group.
-    /// None if it need not.
+    /// Enables another controller in the same group: under version 2 a process cannot be in a second group. `None` if
+    /// that is not necessary.
     pub(super) fn takes(&self, controller: Controller) -> Option<io::Result<()>> {
         let alone = parents(controller).iter().any(|(_, version)| *version == Version::One);
         let parent = self.path.parent().filter(|_| self.version == Version::Two && !alone)?;
@@ -106,7 +106,7 @@ impl Group {
         self.path.join(name)
     }
 
-    /// Puts a process that is yet to be started, and all that it starts, into the group.
+    /// Adds a process that will be started, and its children, to the group.
     pub(super) fn join(&self, command: &mut Command) -> io::Result<()> {
         use std::os::unix::process::CommandExt;
         let processes = self.processes.try_clone()?;
@@ -128,10 +128,10 @@ impl Drop for Group {
     }
 }
 
-/// Has a group of version 2 hand a controller down to those below it.
+/// Enables a controller of a version 2 group for its children.
 fn hand_down(parent: &Path, controller: Controller) -> io::Result<()> {
-    // Only a group without processes of its own can hand a controller down; where one has done so already, nothing is
-    // left to do.
+    // Only a group without processes of its own can enable a controller for its children; if that was done already,
+    // nothing is left to do.
     let list = parent.join("cgroup.subtree_control");
     let has = |list: &str| list.split_whitespace().any(|name| name == controller.name());
     if !has(&fs::read_to_string(&list)?) {
@@ -143,7 +143,7 @@ fn hand_down(parent: &Path, controller: Controller) -> io::Result<()> {
     Err(io::Error::other(format!("it does not hand down the {} controller", controller.name())))
 }
 
-/// Groups that may take one of ours: that of this process, else the one above it, which under version 2 may have no
+/// Possible parents of our groups: that of this process, otherwise the one above it, which under version 2 may have no
 /// processes itself.
 fn parents(controller: Controller) -> Vec<(PathBuf, Version)> {
     let ours = Process::myself().and_then(|me| Ok((me.cgroups()?, me.mountinfo()?)));
@@ -168,26 +168,26 @@ fn parents(controller: Controller) -> Vec<(PathBuf, Version)> {
             );
         }
     }
-    // A machine with both has its controller in version 1, or it has none there.
+    // On a machine with both, a controller is either in version 1 or unavailable there.
     found.sort_by_key(|(_, version)| *version == Version::Two);
     found
 }
 
-/// Removes the groups of processes that were killed.
+/// Removes the groups of killed Graymark processes.
 pub(super) fn clear() {
     for (parent, _) in [Controller::Memory, Controller::Cpu].into_iter().flat_map(parents) {
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<i32>().ok());
             if pid.is_some_and(|pid| Process::new(pid).is_err()) {
-                // One that still has processes stays.
+                // A group that still has processes stays.
                 let _ = fs::remove_dir(entry.path());
             }
         }
     }
 }
 
-/// The number that a file holds.
+/// The number in a file.
 pub(super) fn number(path: &Path) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }

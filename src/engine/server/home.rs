@@ -1,4 +1,4 @@
-//! Where a private server lives: a directory of its own, the data directory, its log.
+//! The directories of a private server: its temporary directory, the data directory, its log.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -20,18 +20,18 @@ pub(super) const LOG: &str = "graymark.log";
 /// The directories of a private server.
 #[derive(Debug)]
 pub struct Home {
-    /// What its data directory is on, if its power can be cut. Unmounted before its place is removed.
+    /// The disk of its data directory, if power cuts are simulated. Unmounted before its directory is removed.
     pub(super) disk: Option<Disk>,
-    /// The server's own: sockets, temporary files, and the data directory if it is temporary.
+    /// The temporary directory: sockets, temporary files, and the data directory if that is temporary.
     pub(super) place: Place,
     pub(super) data: PathBuf,
-    /// Whether the data directory stays.
+    /// Whether the data directory is kept.
     pub(super) kept: bool,
     pub(super) owner: Option<Owner>,
 }
 
 impl Home {
-    /// The data directory is a temporary one, removed at the end, if none is given. It is not made yet.
+    /// Without `data` the data directory is temporary and removed at the end. It is not created yet.
     pub(super) fn new(what: &str, data: Option<&Path>, owner: Option<Owner>) -> Result<Home, Error> {
         let kept = data.map(|data| directory::resolved(data, owner.is_some())).transpose()?;
         let place = Place::new(what, owner)?;
@@ -39,7 +39,7 @@ impl Home {
         Ok(Home { disk, kept: kept.is_some(), data: kept.unwrap_or_else(|| place.inside().join(DATA)), place, owner })
     }
 
-    /// The same, on a disk whose power can be cut if one is asked for.
+    /// The same, on a disk with simulated power cuts if one is requested.
     pub(super) fn on(
         disk: Option<&DiskOptions>,
         what: &str,
@@ -61,17 +61,17 @@ impl Home {
         Ok(home)
     }
 
-    /// The server's own directory.
+    /// The server's temporary directory.
     pub(super) fn place(&self) -> &Path {
         self.place.inside()
     }
 
-    /// Where its socket can be, if a socket's path may be that long.
+    /// The directory of its socket, if the path is short enough for one.
     pub(super) fn socket_directory(&self) -> Option<&Path> {
         Some(self.place()).filter(|path| path.as_os_str().len() <= LONGEST_SOCKET_DIRECTORY)
     }
 
-    /// Refuses a server that nobody could reach.
+    /// Refuses a server that could not be reached.
     pub(super) fn reachable(&self, tcp: bool) -> Result<(), Error> {
         if tcp || self.socket_directory().is_some() {
             return Ok(());
@@ -83,8 +83,7 @@ impl Home {
         )))
     }
 
-    /// Makes the data directory, which may be there if it is empty. No one but the server's user can look into it from
-    /// then on.
+    /// Creates the data directory, or uses an empty one. Then only the server's user can access it.
     pub(super) fn make_data(&self, what: &str) -> Result<(), Error> {
         let data = self.data.display();
         match directory::make(&self.data) {
@@ -100,19 +99,19 @@ impl Home {
         directory.close()
     }
 
-    /// Closes a data directory that was made before.
+    /// Denies others access to an existing data directory.
     pub(super) fn close_data(&self) -> Result<(), Error> {
         let directory = self.directory()?;
         directory.give_files()?;
         directory.close()
     }
 
-    /// The data directory, to work on its files.
+    /// Opens the data directory.
     pub(super) fn directory(&self) -> Result<Directory, Error> {
         Directory::open(&self.data, self.owner)
     }
 
-    /// Makes a directory in the server's own directory.
+    /// Creates a directory in the server's temporary directory.
     pub(super) fn make_directory(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.place().join(name);
         directory::make(&path).map_err(|error| failed(&format!("cannot make {}", path.display()), &error))?;
@@ -120,7 +119,7 @@ impl Home {
         Ok(path)
     }
 
-    /// Writes a file into the server's own directory that it reads at its start, and says where.
+    /// Writes a configuration file into the server's temporary directory; returns its path.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let file = Directory::open(self.place(), self.owner)?.create(name);
         let path = self.place().join(name);
@@ -130,14 +129,14 @@ impl Home {
         Ok(path)
     }
 
-    /// Runs a program of the server on the data directory. Of what it says, the first line with one of some words is
-    /// told if it fails.
+    /// Runs a server program on the data directory. If it fails, the error contains the first line of its output with
+    /// one of the words in `telling`.
     pub(super) fn run(&self, command: Command, telling: &[&str]) -> Result<(), Error> {
         self.run_on(command, None, telling)
     }
 
-    /// The same for a program that reads a file of the server's own directory, and that has failed if it says one of
-    /// the words.
+    /// The same for a program that reads a file of the temporary directory, and that has failed if its output has one
+    /// of the words.
     pub(super) fn run_on(&self, mut command: Command, input: Option<&str>, telling: &[&str]) -> Result<(), Error> {
         let (data, program) = (self.data.display(), name(command.get_program().as_ref()));
         owner::drop_root(&mut command, self.owner);
@@ -161,7 +160,7 @@ impl Home {
         Err(Error::Database(format!("{program} failed in {data}: {line}")))
     }
 
-    /// Runs a program of the server on the data directory, and returns what it says.
+    /// Runs a server program on the data directory, and returns its output.
     pub(super) fn answer(&self, mut command: Command) -> Result<String, Error> {
         let program = name(command.get_program().as_ref());
         owner::drop_root(&mut command, self.owner);
@@ -172,19 +171,19 @@ impl Home {
         Ok(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Empties the log and opens it twice.
+    /// Truncates the log and opens it twice.
     pub(super) fn new_log(&self) -> Result<(File, File), Error> {
         let log = self.directory()?.create(LOG)?;
         let again = log.try_clone().map_err(|error| failed("cannot write the server's log", &error))?;
         Ok((log, again))
     }
 
-    /// What the log says.
+    /// The content of the log.
     pub(super) fn log(&self) -> String {
         self.text(LOG)
     }
 
-    /// What a file of the data directory says; nothing if it cannot be read.
+    /// The content of a file of the data directory; empty if it cannot be read.
     pub(super) fn text(&self, name: &str) -> String {
         let bytes = self.directory().and_then(|directory| directory.read(name)).ok().flatten().unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

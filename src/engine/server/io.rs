@@ -1,9 +1,9 @@
-//! Input and output of a server and its child processes.
+//! I/O of a server and its child processes.
 
 use crate::measure::counters::Counters;
 
-/// Adds what process `pid` and its children have read and written, those that have ended included; says why if that
-/// cannot be known.
+/// Adds what process `pid` and its children have read and written, including those that have ended; the error says why
+/// that is unknown.
 #[cfg(target_os = "linux")]
 pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
     use crate::measure::counters::Counter;
@@ -13,7 +13,8 @@ pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
         i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).and_then(|process| process.io()).ok())
     };
     let unknown = || "I/O of the server's processes: the system does not show it to Graymark".to_owned();
-    // The system adds what an ended child did to its parent: read until the children are the same before and after.
+    // The system adds the figures of an ended child to its parent: repeat until the children are the same before and
+    // after.
     let mut sum: Option<[u64; 4]> = None;
     for _ in 0..3 {
         let before = super::cpu::children(pid).ok_or_else(unknown)?;
@@ -21,7 +22,7 @@ pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
         let total = |figure: fn(&Io) -> u64| all.iter().map(figure).fold(0, u64::wrapping_add);
         sum = Some([total(|io| io.syscr), total(|io| io.syscw), total(|io| io.read_bytes), total(|io| io.wchar)]);
         if super::cpu::children(pid).as_ref() == Some(&before) {
-            // A child that is there and does not show its figures would be missing in the sum.
+            // A child without visible figures would be missing in the sum.
             if all.len() <= before.len() {
                 return Err(unknown());
             }
@@ -36,22 +37,22 @@ pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes that this process caused to be read from storage; none where that cannot be known.
+/// Bytes that this process read from storage; `None` if unknown.
 #[cfg(target_os = "linux")]
 pub fn read_by_this_process() -> Option<f64> {
     procfs::process::Process::myself().and_then(|process| process.io()).ok().map(|io| io.read_bytes as f64)
 }
 
-/// Bytes that this process caused to be read from storage: not known on this system.
+/// Bytes that this process read from storage: not known on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn read_by_this_process() -> Option<f64> {
     None
 }
 
-/// Input and output of a process: not known on this system.
+/// I/O of a process: not known on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn counters(_pid: u32, _counters: &mut Counters) -> Result<(), String> {
-    Err("I/O of the server's processes: this system does not tell".to_owned())
+    Err("I/O of the server's processes: not available on this system".to_owned())
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,5 +1,5 @@
-//! The log of a private server in memory, to learn what its device costs. A loss of power, or of the memory, takes the
-//! log and with it the database.
+//! Moves the log of a private server to memory, to measure the cost of its device. A power failure destroys the log and
+//! with it the database.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -12,24 +12,24 @@ use super::place::Place;
 use super::process::failed;
 use crate::engine::{Error, files};
 
-/// A file system in memory, where the system has one.
+/// A file system in memory, if the system has one.
 const MEMORY: &str = "/dev/shm";
 /// PostgreSQL's log, below its data directory.
 const POSTGRES: &str = "pg_wal";
-/// MariaDB's log, likewise, and the setting that says where it is.
+/// MariaDB's log, likewise, and the setting for its directory.
 const MARIADB: (&str, &str) = ("ib_logfile0", "innodb_log_group_home_dir");
 
-/// The log of a server that has ended, moved into memory. It is gone when this is dropped, and the server's data with
-/// it.
+/// The log of a stopped server, moved to memory. It is removed when this is dropped, and the server's data becomes
+/// unusable.
 #[derive(Debug)]
 pub struct LogInMemory {
     _place: Place,
-    /// What the server has to be started with.
+    /// Settings with which the server has to be started.
     pub settings: Vec<(String, String)>,
 }
 
 impl LogInMemory {
-    /// Bytes that there is room for; none where there is no file system in memory.
+    /// Free space in bytes; `None` if there is no file system in memory.
     pub fn room() -> Option<u64> {
         let there = nix::sys::statfs::statfs(MEMORY).ok()?;
         #[cfg(target_os = "linux")]
@@ -37,10 +37,10 @@ impl LogInMemory {
         Some(there.blocks_available() * u64::try_from(there.block_size()).ok()?)
     }
 
-    /// Moves the log of the server of a data directory.
+    /// Moves the log of the server in a data directory.
     ///
     /// # Errors
-    /// If it is not there, or cannot be moved.
+    /// If it does not exist, or cannot be moved.
     pub fn move_from(data: &Path) -> Result<LogInMemory, Error> {
         let cannot = |error| failed(&format!("cannot move the log of {} into memory", data.display()), &error);
         let there = fs::metadata(data).map_err(cannot)?;

@@ -1,22 +1,22 @@
-//! The memory that a private server is bounded to, page cache included: a control group of its own
-//! (cgroup-v1/memory.rst and cgroup-v2.rst of the kernel's documentation).
+//! Memory limit of a private server, page cache included: a control group of its own (cgroup-v1/memory.rst and
+//! cgroup-v2.rst of the kernel's documentation).
 
 use crate::measure::memory::BoundedMemory;
 
-/// What a server takes beside its buffers and sessions, in bytes, by the scheme of its URL; for others the first. A
-/// generous share, for one that gets less is killed.
+/// Memory of a server besides its buffers and sessions, in bytes, by the scheme of its URL; for others the first.
+/// Generous, because a server with too little is killed.
 const SERVER: [(&str, u64); 4] =
     [("postgres", 48 << 20), ("mysql", 256 << 20), ("mariadb", 256 << 20), ("virtuoso", 256 << 20)];
 
-/// The bound that suits buffers of a size: room for them, an eighth more, and what processes and their page tables take
-/// beside them. What of it they leave is page cache.
+/// A suitable limit for a size of buffers: the buffers, an eighth more, and the memory of processes and their page
+/// tables. The rest is page cache.
 pub fn beside(scheme: &str, buffers: u64, clients: u32) -> u64 {
     const CLIENT: u64 = 6 << 20;
     let server = SERVER.iter().find(|(name, _)| *name == scheme).unwrap_or(&SERVER[0]).1;
     buffers + buffers / 8 + server + CLIENT * u64::from(clients)
 }
 
-/// The buffers of a server for which none were asked, in MiB: a quarter of the memory, from 128 MiB to 4 GiB.
+/// The default size of a server's buffers in MiB: a quarter of the memory, from 128 MiB to 4 GiB.
 pub(super) fn usual_buffers_mib() -> u64 {
     const LEAST: u64 = 128;
     #[cfg(target_os = "linux")]
@@ -44,8 +44,7 @@ mod linux {
     use super::super::group::{Controller, Group, Version, named, number};
     use super::BoundedMemory;
 
-    /// A control group whose processes share a bounded memory. It is removed when this is dropped; its processes must
-    /// have ended.
+    /// A control group with a memory limit. It is removed when this is dropped; its processes must have ended.
     #[derive(Debug)]
     pub struct Bound {
         pub(in super::super) group: Group,
@@ -53,10 +52,10 @@ mod linux {
     }
 
     impl Bound {
-        /// Makes a group whose processes together may use so many bytes.
+        /// Creates a group with a limit in bytes for all its processes.
         ///
         /// # Errors
-        /// Why there can be none, and what would help, in a line.
+        /// Why that is impossible, and what would help, in a line.
         pub fn to(bytes: u64) -> Result<Bound, String> {
             let made = Group::make(Controller::Memory, |group| fill(group, bytes));
             made.map(|(group, limit)| Bound { group, limit }).map_err(|why| {
@@ -67,12 +66,12 @@ mod linux {
             })
         }
 
-        /// Puts a process that is yet to be started, and all that it starts, into the group.
+        /// Adds a process that will be started, and its children, to the group.
         pub fn join(&self, command: &mut Command) -> io::Result<()> {
             self.group.join(command)
         }
 
-        /// What its processes did with it so far.
+        /// Memory use of its processes so far.
         pub fn used(&self) -> BoundedMemory {
             let of = |name: &str| number(&self.group.file(name));
             let stat = fs::read_to_string(self.group.file("memory.stat")).unwrap_or_default();
@@ -132,7 +131,7 @@ mod linux {
             command.arg(&file).stdout(std::process::Stdio::null());
             bound.join(&mut command).unwrap();
             assert!(command.status().unwrap().success());
-            // Three times the bound went through its page cache: the kernel took pages back.
+            // Three times the limit went through its page cache: the kernel reclaimed pages.
             let used = bound.used();
             assert_eq!(used.limit_bytes, LIMIT);
             assert!(used.peak_bytes.is_none_or(|peak| peak <= LIMIT && peak > LIMIT / 2), "{used:?}");
@@ -153,7 +152,7 @@ mod elsewhere {
 
     use super::BoundedMemory;
 
-    /// Memory can be bounded on Linux only.
+    /// Memory can be limited on Linux only.
     #[derive(Debug)]
     pub struct Bound {
         limit: u64,
@@ -168,7 +167,7 @@ mod elsewhere {
             Err("a server's memory can be bounded on Linux only: leave the bound out".to_owned())
         }
 
-        /// There is no group that could be joined.
+        /// There is no group to join.
         pub fn join(&self, _: &mut Command) -> io::Result<()> {
             Ok(())
         }

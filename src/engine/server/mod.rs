@@ -1,9 +1,10 @@
-//! Private servers that Graymark starts, configures, restarts and stops. A [`Server`] has what those of all databases
-//! have in common, a [`Kind`] what those of one database have of their own.
+//! Private servers that Graymark starts, configures, restarts and stops. A [`Server`] has the common parts, a [`Kind`]
+//! those of a specific database.
 
 pub mod affinity;
 pub mod cpu;
 mod directory;
+pub mod fetched;
 pub mod file;
 pub mod galera;
 mod galera_member;
@@ -18,6 +19,7 @@ pub mod memory;
 mod owner;
 pub mod password;
 mod place;
+mod ports;
 pub mod postgres;
 mod postgres_media;
 pub mod postgres_nodes;
@@ -30,7 +32,6 @@ pub mod url;
 pub mod virtuoso;
 
 use std::fmt::Debug;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -49,39 +50,49 @@ use crate::measure::quota::CpuQuota;
 use crate::powercut::Disk;
 use crate::url::Password;
 
-/// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint
+/// How long processes of a killed server may still use its memory; a server that is being stopped writes a checkpoint
 /// first.
 const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the private servers of one database have of their own.
+/// The parts of a private server that are specific to a database.
 pub trait Kind: Debug {
     /// The database.
     const NAME: &'static str;
     /// How a server is stopped.
     const STOP: Ending;
-    /// How a server is stopped whose data is thrown away.
+    /// How a server with temporary data is stopped.
     const DISCARD: Ending;
-    /// What the log says if someone else has the port.
+    /// The log message if another process has the port.
     const PORT_TAKEN: &'static str;
-    /// What the log says if processes of an earlier server are still there, which end soon.
+    /// Log messages if processes of an earlier server are still ending.
     const OLD_ONE_ENDS: &'static [&'static str];
 
-    /// The program that serves.
+    /// The name of this server's database, if there are several implementations.
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    /// The server program.
     fn program(&self) -> PathBuf;
 
-    /// Gives the command its arguments, and what else it needs to serve on a port. What it prints goes to the log.
+    /// Adds the arguments and everything else that the server needs to listen on a port. Its output goes to the log.
     ///
     /// # Errors
     /// If a file that the server reads cannot be written.
     fn arrange(&self, command: &mut Command, home: &Home, port: u16, password: &Password) -> Result<(), Error>;
 
-    /// Whether a process takes connections.
+    /// Whether a process accepts connections.
     fn is_ready(home: &Home, pid: u32) -> bool;
 
-    /// The line of a log that says why a server did not start, where that is not the last one.
+    /// The line of a log that says why a server did not start, if it is not the last one.
     fn reason(log: &str) -> Option<&str>;
 
-    /// What can be lost of a server and restored, if it keeps what that takes.
+    /// The line of a log that reports a fault of a running server.
+    fn complaint(log: &str) -> Option<&str> {
+        Self::reason(log)
+    }
+
+    /// The media that can be lost and restored, if it keeps backups.
     fn media(_server: &Server<Self>) -> Option<&dyn Media>
     where
         Self: Sized,
@@ -90,9 +101,9 @@ pub trait Kind: Debug {
     }
 }
 
-/// A private server, whatever its database.
+/// A private server of any database.
 pub trait PrivateServer: Send + Sync {
-    /// Kills all of its processes with SIGKILL, so that none of them can write anything down any more.
+    /// Kills all of its processes with SIGKILL, so that none of them can write anything.
     ///
     /// # Errors
     /// If the system refuses.
@@ -102,58 +113,62 @@ pub trait PrivateServer: Send + Sync {
     /// # Errors
     /// If it does not start.
     fn start_again(&self) -> Result<(), Error>;
-    /// Stops it in order and starts it again, and waits until it takes connections.
+    /// Shuts it down, starts it again, and waits until it accepts connections.
     ///
     /// # Errors
     /// If it does not stop or start.
     fn restart(&self) -> Result<(), Error>;
-    /// Stops all of its processes where they are (SIGSTOP); they lose nothing, and answer nobody.
+    /// Suspends all of its processes (SIGSTOP); they lose nothing, and do not answer.
     ///
     /// # Errors
     /// If it does not run, or the system refuses.
     fn pause(&self) -> Result<(), Error>;
-    /// Lets them go on.
+    /// Resumes them.
     fn resume(&self);
-    /// Whether it has ended by itself.
+    /// Whether it has ended unexpectedly.
     fn has_ended(&self) -> bool {
         false
     }
-    /// What its data are on, if their power can be cut.
+    /// The line of its log since its start that reports a fault, if there is one.
+    fn complaint(&self) -> Option<String> {
+        None
+    }
+    /// The disk of its data, if power cuts are simulated.
     fn disk(&self) -> Option<&Disk> {
         None
     }
-    /// What can be lost of it and restored, if it keeps what that takes.
+    /// Its media, if it keeps backups.
     fn media(&self) -> Option<&dyn Media> {
         None
     }
-    /// How many servers there are: more than one in a cluster.
+    /// Number of servers: more than one in a cluster.
     fn members(&self) -> usize {
         1
     }
-    /// One of the nodes of a cluster, counted from 1, if it is there and can be killed and started again.
+    /// A node of a cluster, counted from 1, if it can be killed and started again.
     fn member(&self, _number: usize) -> Option<&dyn PrivateServer> {
         None
     }
-    /// The servers of a cluster, if it is one of which one takes writes.
+    /// The cluster, if it has a primary and standbys.
     fn nodes(&self) -> Option<&dyn Nodes> {
         None
     }
 }
 
-/// A cluster of servers of which one takes writes and the others copy it.
+/// A cluster of a primary and standbys.
 pub trait Nodes: Send + Sync {
-    /// Kills all processes of the server that takes writes with SIGKILL, and has another one take its place. It stays
-    /// dead. Says in words what was done.
+    /// Kills all processes of the primary with SIGKILL, and promotes a standby. The old primary stays down. Returns a
+    /// description of what was done.
     ///
     /// # Errors
-    /// If there is none that could take its place, before anything is killed; or if none does.
+    /// If no standby could be promoted, before anything is killed; or if the promotion fails.
     fn kill_primary(&self) -> Result<String, Error>;
-    /// Kills all processes of one that copies with SIGKILL; which one.
+    /// Kills all processes of a standby with SIGKILL; returns its number.
     ///
     /// # Errors
     /// If none is up, or the system refuses.
     fn kill_standby(&self) -> Result<usize, Error>;
-    /// Starts one again that was killed as a standby. Says in words what was done.
+    /// Starts a killed node as a standby. Returns a description of what was done.
     ///
     /// # Errors
     /// If it does not start.
@@ -162,7 +177,7 @@ pub trait Nodes: Send + Sync {
 
 impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
     fn crash(&self) -> Result<(), Error> {
-        self.process.crash(&format!("cannot kill the private {}", K::NAME))
+        self.process.crash(&format!("cannot kill the private {}", self.kind.name()))
     }
 
     fn start_again(&self) -> Result<(), Error> {
@@ -174,7 +189,7 @@ impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
     }
 
     fn pause(&self) -> Result<(), Error> {
-        self.process.pause(&format!("cannot stop the processes of the private {}", K::NAME))
+        self.process.pause(&format!("cannot stop the processes of the private {}", self.kind.name()))
     }
 
     fn resume(&self) {
@@ -183,6 +198,10 @@ impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
 
     fn has_ended(&self) -> bool {
         self.process.ended().is_some()
+    }
+
+    fn complaint(&self) -> Option<String> {
+        K::complaint(&self.home.log()).map(|line| line.trim().to_owned())
     }
 
     fn disk(&self) -> Option<&Disk> {
@@ -204,16 +223,16 @@ pub struct Server<K: Kind> {
     home: Home,
     port: u16,
     password: Password,
-    /// Dropped last: its bounds of memory and CPU time are removed after the server has stopped.
+    /// Dropped last: its memory and CPU limits are removed after the server has stopped.
     process: Arc<Process>,
 }
 
 impl<K: Kind> Server<K> {
-    /// Starts a server in its home, whose data directory is there, and waits until it takes connections. Its
-    /// administrator has the password.
+    /// Starts a server in an existing data directory, and waits until it accepts connections. Its administrator has the
+    /// password.
     fn start_at(home: Home, kind: K, process: Process, password: Password) -> Result<Server<K>, Error> {
         if process.memory().is_some() {
-            // What is in the page cache already would be no one's, and come on top.
+            // Pages that are already in the page cache would not count towards the limit.
             let all = stripes::outside(&home.data).into_iter().chain([home.data.clone()]);
             all.into_iter()
                 .try_for_each(|place| files::evict(&place))
@@ -226,10 +245,10 @@ impl<K: Kind> Server<K> {
         let mut server = Server { kind, home, port: 0, password, process };
         let mut failure = None;
         for _ in 0..5 {
-            server.port = free_port()?;
+            server.port = ports::free(1)?.first().copied().unwrap_or_default();
             match server.launch() {
                 Ok(()) => return Ok(server),
-                // Someone else took the port between our looking and the server's.
+                // Another process took the port in the meantime.
                 Err(error) if server.home.log().contains(K::PORT_TAKEN) => failure = Some(error),
                 Err(error) => return Err(error),
             }
@@ -237,12 +256,12 @@ impl<K: Kind> Server<K> {
         Err(failure.unwrap_or_else(|| Error::Database("no free port on the loopback".to_owned())))
     }
 
-    /// The port on the loopback, where it listens only if it was asked to; else it names its socket.
+    /// The port on the loopback, where it listens only if requested; otherwise it is part of the socket's name.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The administrator's password, which belongs into no command line, log or record.
+    /// The administrator's password; it must not appear in a command line, log or record.
     pub fn password(&self) -> &str {
         self.password.reveal()
     }
@@ -252,46 +271,46 @@ impl<K: Kind> Server<K> {
         &self.home.data
     }
 
-    /// The id of the server's process, or of the first of them; none while the server does not run.
+    /// The id of the server's process, or of the first of them; `None` if it is not running.
     pub fn pid(&self) -> Option<u32> {
         self.process.pid()
     }
 
-    /// CPU seconds of all its processes since it was first started; none where that cannot be known.
+    /// CPU seconds of all its processes since it was first started; `None` if unknown.
     pub fn cpu_seconds(&self) -> Option<f64> {
         self.process.cpu_seconds()
     }
 
-    /// What it is bounded to, and what it is not, by name.
+    /// Its CPU and memory limits, or their absence, by name.
     pub fn bounds(&self) -> [(String, String); 2] {
         self.process.bounds()
     }
 
-    /// What it did with the memory that it is bounded to, if it is.
+    /// Its memory use, if it has a limit.
     pub fn memory(&self) -> Option<BoundedMemory> {
         self.process.memory()
     }
 
-    /// What it did with the quota of CPU time that it is bounded to, if it is.
+    /// Its CPU use, if it has a quota.
     pub fn cpu_quota(&self) -> Option<CpuQuota> {
         self.process.cpu_quota()
     }
 
-    /// Why it runs no more, if neither [`Server::stop`] nor [`Server::kill`] ended it.
+    /// Why it has ended, if neither [`Server::stop`] nor [`Server::kill`] ended it.
     pub fn ended(&self) -> Option<String> {
         let how = self.process.ended()?;
         let log = self.home.log();
         let last = home::last_line(&log).map_or(String::new(), |line| format!(", its log ends with `{}`", line.trim()));
-        Some(format!("the private {} ended by itself ({how}){last}", K::NAME))
+        Some(format!("the private {} ended unexpectedly ({how}){last}", self.kind.name()))
     }
 
-    /// Kills its first process alone with SIGKILL, as a crash would; nothing is written down. [`Server::restart`]
+    /// Kills only its first process with SIGKILL, as a crash would; nothing is written to disk. [`Server::restart`]
     /// recovers.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn kill(&self) -> Result<(), Error> {
-        self.process.end(&[], &format!("cannot kill the private {}", K::NAME))
+        self.process.end(&[], &format!("cannot kill the private {}", self.kind.name()))
     }
 
     /// Stops it, if it runs, and starts it again on the same port and data.
@@ -303,7 +322,7 @@ impl<K: Kind> Server<K> {
         self.launch()
     }
 
-    /// Ends all sessions and stops; what was committed stays in its files. Kills it if that hangs.
+    /// Ends all sessions and stops; committed data stays in its files. Kills it if that hangs.
     ///
     /// # Errors
     /// If the system refuses.
@@ -311,16 +330,16 @@ impl<K: Kind> Server<K> {
         self.end(K::STOP)
     }
 
-    /// Stops it as its drop would, when it is not going to be dropped.
+    /// Stops it as when dropped, for a server that is not dropped.
     pub fn abandon(&self) {
-        // Nobody is left to hear of an error; the next start recovers from the log.
+        // Errors are ignored; the next start recovers from the log.
         let _ = self.end(self.ending());
     }
 
     fn end(&self, ending: Ending) -> Result<(), Error> {
         let began = Instant::now();
-        let ended = self.process.end(ending.steps, &format!("cannot stop the private {}", K::NAME));
-        tracing::debug!(seconds = began.elapsed().as_secs_f64(), "the private {} was stopped", K::NAME);
+        let ended = self.process.end(ending.steps, &format!("cannot stop the private {}", self.kind.name()));
+        tracing::debug!(seconds = began.elapsed().as_secs_f64(), "the private {} was stopped", self.kind.name());
         ended
     }
 
@@ -341,26 +360,26 @@ impl<K: Kind> Server<K> {
     fn launch_once(&self) -> Result<(), Error> {
         self.begin()?;
         let ready = self.process.wait_until(|pid| K::is_ready(&self.home, pid));
-        tracing::info!(pid = self.pid(), ready = ready.is_ok(), "the private {} was waited for", K::NAME);
+        tracing::info!(pid = self.pid(), ready = ready.is_ok(), "the private {} was waited for", self.kind.name());
         ready.map_err(|why| {
             let log = self.home.log();
             let line = K::reason(&log).or_else(|| home::last_line(&log)).unwrap_or("its log is empty").trim();
-            Error::Database(format!("the private {} did not start ({why}): {line}", K::NAME))
+            Error::Database(format!("the private {} did not start ({why}): {line}", self.kind.name()))
         })
     }
 
-    /// Starts its process, and does not wait until it takes connections.
+    /// Starts its process without waiting until it accepts connections.
     fn begin(&self) -> Result<(), Error> {
         let (log, log_again) = self.home.new_log()?;
         let mut command = Command::new(self.kind.program());
         command.stdin(Stdio::null()).stdout(log).stderr(log_again);
         owner::drop_root(&mut command, self.home.owner);
         self.kind.arrange(&mut command, &self.home, self.port, &self.password)?;
-        tracing::info!(data = %self.home.data.display(), port = self.port, "starting a private {}", K::NAME);
+        tracing::info!(data = %self.home.data.display(), port = self.port, "starting a private {}", self.kind.name());
         self.process.start(command, self.ending().orphaned)
     }
 
-    /// Data that is thrown away need not be written down.
+    /// Temporary data need not be written to disk.
     fn ending(&self) -> Ending {
         if self.home.kept { K::STOP } else { K::DISCARD }
     }
@@ -372,12 +391,7 @@ impl<K: Kind> Drop for Server<K> {
     }
 }
 
-fn free_port() -> Result<u16, Error> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    listener.map(|address| address.port()).map_err(|error| failed("no free port on the loopback", &error))
-}
-
-/// Settings as they are by default, those that were asked for in their places.
+/// Default settings, overridden by requested ones.
 fn overridden<const N: usize>(defaults: [(&str, String); N], asked: &[(String, String)]) -> Vec<(String, String)> {
     let mut settings: Vec<_> = defaults.map(|(name, value)| (name.to_owned(), value)).into();
     for (name, value) in asked {

@@ -1,4 +1,4 @@
-//! Who owns the data directory and runs the server, when Graymark itself is root.
+//! The user who owns the data directory and runs the server, if Graymark itself runs as root.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,12 +10,11 @@ use nix::unistd::{Gid, Uid, User};
 
 use crate::engine::Error;
 
-/// User ids that are free for programs without a user of their own (systemd's range for the same purpose; its
-/// UIDS-GIDS.md).
+/// User ids for programs without a user of their own (systemd's range for the same purpose; its UIDS-GIDS.md).
 #[cfg(feature = "odbc")]
 const UNLISTED: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
-/// The user who runs a server.
+/// The user that runs a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     uid: Uid,
@@ -41,7 +40,7 @@ impl Owner {
         self.uid() == uid
     }
 
-    /// A user id that is in no one's use, so that no other program of this machine shares it.
+    /// An unused user id, so that no other program of this machine has it.
     #[cfg(feature = "odbc")]
     fn unlisted() -> Option<Owner> {
         let range = UNLISTED.end() - UNLISTED.start() + 1;
@@ -52,18 +51,18 @@ impl Owner {
     }
 }
 
-/// Who runs a server if there is no user of its own.
+/// The user for a server if the machine has none for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Otherwise {
-    /// The user `nobody`: its programs want a user with a name.
+    /// The user `nobody`: for programs that need a user with a name.
     Nobody,
-    /// A user id that no one else has.
+    /// An unused user id.
     #[cfg(feature = "odbc")]
     Unlisted,
 }
 
 impl Otherwise {
-    /// Who it is.
+    /// The user.
     fn owner(self) -> Option<Owner> {
         match self {
             Otherwise::Nobody => named("nobody"),
@@ -72,7 +71,7 @@ impl Otherwise {
         }
     }
 
-    /// The one of a user id, who may have made a data directory when there was no user of its own.
+    /// The user with an id, who may have created a data directory when there was no user for the server.
     fn of(self, uid: u32) -> Option<Owner> {
         match self {
             Otherwise::Nobody => named("nobody").filter(|nobody| nobody.is(uid)),
@@ -85,12 +84,12 @@ impl Otherwise {
     }
 }
 
-/// The user for a database that does not run as root: the first of some users that there is, or the one to whom a data
-/// directory that is there already was given. None if Graymark is not root.
+/// The user for a server that must not run as root: the first existing one of some names, or the owner of an existing
+/// data directory. `None` if Graymark is not root.
 ///
 /// # Errors
-/// If there is none, or if the data directory is somebody else's: what is in it could have the server do things as
-/// whoever runs it, and those are not root's to start.
+/// If there is none, or if the data directory is another user's: its contents could make the server act as that user,
+/// and root must not start it.
 pub(super) fn find(
     database: &str,
     data: Option<&Path>,
@@ -109,8 +108,8 @@ pub(super) fn find(
             let whose = whose.map_or_else(String::new, |user| format!(" {}", user.name));
             let who = users.first().unwrap_or(&"nobody");
             Error::Usage(format!(
-                "{} belongs to the user{whose} ({uid}): as root, Graymark starts {database} only on directories of root \
-                 or of the user {who}; run Graymark as the directory's user, or give another data=DIR",
+                "{} belongs to the user{whose} ({uid}): as root, Graymark starts {database} only on directories of \
+                 root or of the user {who}; run Graymark as the directory's user, or give another data=DIR",
                 data.display()
             ))
         });
@@ -129,7 +128,7 @@ fn named(name: &str) -> Option<Owner> {
     User::from_name(name).ok().flatten().map(|user| Owner { uid: user.uid, gid: user.gid })
 }
 
-/// Lets a program run as the server's user, without any group of Graymark's.
+/// Runs a program as the server's user, without any group of Graymark's.
 pub(super) fn drop_root(command: &mut Command, owner: Option<Owner>) {
     if let Some(owner) = owner {
         command.uid(owner.uid()).gid(owner.gid()).current_dir("/");

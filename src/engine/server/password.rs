@@ -1,4 +1,4 @@
-//! The password of a private server's administrator: made at random, kept in a file of its data directory.
+//! The password of a private server's administrator: random, and stored in a file of its data directory.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -10,12 +10,12 @@ use crate::url::Password;
 
 /// In the data directory, readable by the user who runs Graymark alone.
 pub const FILE: &str = "graymark.password";
-/// Letters of a password: 5 bits of chance each.
+/// Length of a password: 5 random bits per letter.
 const LETTERS: usize = 32;
-/// 32 letters, so that each byte at random chooses one without preference.
+/// 32 letters, so that each random byte selects one without bias.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// One that nobody knows.
+/// A new random password.
 fn random() -> Result<Password, Error> {
     let mut bytes = [0; LETTERS];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
@@ -25,7 +25,7 @@ fn random() -> Result<Password, Error> {
     ))
 }
 
-/// The password of a data directory's file, and whether it was made just now, because there was none.
+/// The password in the file of a data directory, and whether it was created now because the file did not exist.
 pub(super) fn of(data: &Directory) -> Result<(Password, bool), Error> {
     if let Some(bytes) = data.read(FILE)? {
         let text = String::from_utf8(bytes).unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) fn of(data: &Directory) -> Result<(Password, bool), Error> {
     Ok((password, true))
 }
 
-/// Keeps a password for the next start.
+/// Stores a password for the next start.
 pub(super) fn keep(data: &Directory, password: &Password) -> Result<(), Error> {
     let written = data.create_own(FILE)?.write_all(format!("{}\n", password.reveal()).as_bytes());
     written.map_err(|error| failed("cannot keep the server's password", &error))
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(of(&data), Ok((password, false)));
         let file = place.path().join(FILE);
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        // Whatever else stands there is not handed to a server, nor shown.
+        // Other contents are neither passed to a server nor shown.
         std::fs::write(&file, "root:x:0:0\n").unwrap();
         let refused = of(&data).unwrap_err().to_string();
         assert!(refused.contains("remove it") && !refused.contains("root:x"), "{refused}");

@@ -1,7 +1,7 @@
-//! A private server's own temporary directory: its socket, what it reads at its start, its data if that is thrown away.
+//! A private server's temporary directory: its socket, its configuration files, its data if that is temporary.
 //!
-//! It is removed at the end. If Graymark was killed, the next start of a private server removes it: who made it holds a
-//! lock on a file in it as long as it lives.
+//! It is removed at the end. If Graymark was killed, the next start of a private server removes it: its creator holds a
+//! lock on a file in it while it runs.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -17,32 +17,32 @@ use super::process::{Process, failed};
 use crate::engine::Error;
 use crate::powercut;
 
-/// How all names of such directories begin.
+/// Prefix of the names of such directories.
 const PREFIX: &str = "graymark-";
-/// Locked by who made the directory.
+/// Locked by the creator of the directory.
 const LOCK: &str = "owner.lock";
-/// Its name until it is locked.
+/// The lock's name until it is locked.
 const UNLOCKED: &str = "owner.new";
-/// What the server's user owns of it.
+/// The part that belongs to the server's user.
 const INSIDE: &str = "run";
-/// A data directory that is thrown away.
+/// A temporary data directory.
 pub(super) const DATA: &str = "data";
-/// How long a process that ends at once may take to leave nothing behind.
+/// How long a process that ends at once may take for cleaning up.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long one may take that was asked to end and need not hurry: the files of a cluster may be many.
+/// How long a process that ends normally may take for it: the files of a cluster may be many.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Those of this process, so that they can be removed when it ends at once.
+/// Directories of this process, so that they can be removed when it ends at once.
 static OURS: Mutex<Vec<Ours>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
 struct Ours {
     path: PathBuf,
-    /// The server whose data are in it.
+    /// The server whose data is in it.
     server: Option<Weak<Process>>,
 }
 
-/// A directory that is removed when this is dropped. It stays Graymark's own; the directory in it is the server's.
+/// A directory that is removed when this is dropped. It belongs to Graymark; the directory in it is the server's.
 #[derive(Debug)]
 pub(in crate::engine) struct Place {
     path: PathBuf,
@@ -52,37 +52,41 @@ pub(in crate::engine) struct Place {
 }
 
 impl Place {
-    /// Makes one for a server, and removes those that were left behind by processes that were killed.
+    /// Creates one for a server, and removes those of killed processes.
     pub(super) fn new(what: &str, owner: Option<Owner>) -> Result<Place, Error> {
         Place::below(&std::env::temp_dir(), what, owner)
     }
 
-    /// Makes one for something else than a server, which only Graymark's user may enter.
+    /// Creates one for something else than a server, which only Graymark's user may enter.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub(in crate::engine) fn private(what: &str) -> Result<Place, Error> {
         Place::new(what, None)
     }
 
-    /// Makes one below a directory that all may use.
+    /// Creates one below a shared directory.
     pub(super) fn below(temporary: &Path, what: &str, owner: Option<Owner>) -> Result<Place, Error> {
         clear(temporary);
         let cannot = |error: &std::io::Error| failed("cannot make a temporary directory", error);
-        // Checked, and resolved: a link below a directory of others would lead elsewhere.
+        // Checked, and resolved: a link in a directory of another user could lead elsewhere.
         let temporary = directory::resolved(&temporary.join(PREFIX), owner.is_some())?;
         let temporary = temporary.parent().unwrap_or(&temporary);
-        let made = tempfile::Builder::new().prefix(&format!("{PREFIX}{what}-")).tempdir_in(temporary);
+        // Whatever the umask: others could exchange what is in it.
+        let made = tempfile::Builder::new()
+            .prefix(&format!("{PREFIX}{what}-"))
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(temporary);
         let made = made.map_err(|error| cannot(&error))?;
         let path = made.path().to_owned();
         let lock = Directory::open(&path, None)?.create_own(UNLOCKED)?;
         lock.try_lock().map_err(|error| failed("cannot lock a temporary directory", &error.into()))?;
-        // Nobody finds a lock that is not held yet.
+        // Nobody finds a lock file that is not locked yet.
         fs::rename(path.join(UNLOCKED), path.join(LOCK)).map_err(|error| cannot(&error))?;
         let inside = path.join(INSIDE);
         directory::make(&inside).map_err(|error| cannot(&error))?;
         if owner.is_some() {
-            // The server's user passes through; it cannot look around.
+            // The server's user may enter it, but not list it.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o711)).map_err(|error| cannot(&error))?;
         }
         Directory::open(&inside, owner)?.close()?;
@@ -90,17 +94,17 @@ impl Place {
         Ok(Place { path, inside, _lock: lock })
     }
 
-    /// The directory that stays Graymark's own.
+    /// The directory that belongs to Graymark.
     pub(super) fn outside(&self) -> &Path {
         &self.path
     }
 
-    /// The directory of the server.
+    /// The server's directory.
     pub(in crate::engine) fn inside(&self) -> &Path {
         &self.inside
     }
 
-    /// Has a server ended with its data if the process ends at once.
+    /// Marks a server with temporary data, to be ended if the process ends at once.
     pub(super) fn holds_data_of(&self, server: &Arc<Process>) {
         if let Some(here) = ours().iter_mut().find(|here| here.path == self.path) {
             here.server = Some(Arc::downgrade(server));
@@ -119,18 +123,18 @@ fn ours() -> MutexGuard<'static, Vec<Ours>> {
     OURS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the servers of this process whose data are temporary and removes their directories, for a process that ends at
+/// Ends the servers of this process that have temporary data and removes their directories, for a process that ends at
 /// once. What takes long is left to the next start of a private server.
 pub fn abandon() {
     leave(std::mem::take(&mut *ours()), PATIENCE);
 }
 
-/// The same for a process that ends in order, but for a thread that hangs in a call.
+/// The same for a process that ends normally except for a thread that hangs in a call.
 pub fn abandon_in_time() {
     leave(std::mem::take(&mut *ours()), LONGEST);
 }
 
-/// Ends the servers side by side, so that several take no longer than one, and removes their directories.
+/// Ends the servers in parallel, and removes their directories.
 fn leave(places: Vec<Ours>, patience: Duration) {
     let (done, wait) = mpsc::channel();
     let work = move || {
@@ -149,7 +153,7 @@ fn leave(places: Vec<Ours>, patience: Duration) {
     }
 }
 
-/// Removes directories of processes of this user that have ended.
+/// Removes directories of this user's processes that have ended.
 fn clear(temporary: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let is_like_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
@@ -159,8 +163,8 @@ fn clear(temporary: &Path) {
     }
 }
 
-/// The lock on a directory whose maker has ended; none if it has not, or if the directory is no such one, or another
-/// user's.
+/// The lock of a directory whose creator has ended; `None` if it is running, or if the directory is another user's or
+/// something else.
 fn orphaned(path: &Path) -> Option<File> {
     let ours = |uid: u32| uid == Uid::effective().as_raw();
     let there = fs::symlink_metadata(path).ok()?;
@@ -172,8 +176,7 @@ fn orphaned(path: &Path) -> Option<File> {
     lock.try_lock().ok().map(|()| lock)
 }
 
-/// Removes a directory, links not followed; the lock last, so that the rest is removed another time if it cannot be
-/// now.
+/// Removes a directory without following links; the lock last, so that a failed removal can be repeated.
 fn remove(path: &Path) {
     powercut::unmount(&path.join(INSIDE).join(DATA));
     let gone = |path: &Path| !path.exists() || fs::remove_dir_all(path).is_ok();
@@ -190,13 +193,14 @@ mod tests {
 
     use super::*;
 
-    /// The planted fault: servers that heed nothing but SIGKILL, more than could be waited for one after the other.
+    /// The planted fault: servers that react only to SIGKILL, too many to wait for one after the other.
     #[test]
     fn several_servers_that_do_not_end_leave_nothing() {
         let temporary = tempfile::tempdir().unwrap();
         let begin = |_| {
             let place = Place::below(temporary.path(), "test", None).unwrap();
             let server = Arc::new(Process::new(None, None).unwrap());
+            assert_eq!(fs::metadata(&place.path).unwrap().mode() & 0o777, 0o700, "whatever the umask is");
             place.holds_data_of(&server);
             let ready = place.inside().join("ready");
             let mut command = Command::new("/bin/sh");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
+use super::fetched::{self, Make};
 use super::media::Copies;
 use super::process::Process;
 use super::standby::{self, StandbySync};
@@ -21,61 +22,61 @@ use crate::url::Password;
 pub const USER: &str = "postgres";
 /// The database of a private server that Graymark uses.
 pub const DATABASE: &str = "postgres";
-/// Who may enter, whatever the data directory's own file says: everyone on this machine who knows the password.
+/// The contents of `pg_hba.conf`, whatever the data directory's own file has: local users with the password.
 const RULES: &str =
     "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\nhost all all ::1/128 scram-sha-256\n";
-/// How passwords are kept; older versions have another default.
+/// Password encryption; older versions have another default.
 const ENCRYPTION: &str = "password_encryption=scram-sha-256";
 
-/// The buffers of each of several servers, at least.
+/// Minimum size of the buffers of each of several servers.
 const LEAST_BUFFERS_MIB: u64 = 128;
 
-/// What server is wanted.
+/// Options of a private server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostgresServerOptions {
-    /// Major version, such as `15`; the highest found if none.
+    /// Major version, such as `15`; `None` for the highest found.
     pub version: Option<String>,
-    /// Data directory to keep and use again; a temporary one, removed at the end, if none.
+    /// Data directory to keep and use again; `None` for a temporary one, removed at the end.
     pub data: Option<PathBuf>,
-    /// CPUs that its processes are bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
+    /// CPUs to which its processes are bound, as a list such as `0,2-3`; `None` for all that Graymark may use.
     pub cpus: Option<String>,
-    /// Bytes of memory that its processes and their page cache may use together; what the machine has if none.
+    /// Memory limit for its processes and their page cache, in bytes; `None` for no limit.
     pub memory: Option<u64>,
-    /// Whether it listens on the loopback, too; else on a socket that only its user can reach, and Graymark's.
+    /// Whether it also listens on the loopback; otherwise only on a socket that only its user and Graymark's can reach.
     pub tcp: bool,
-    /// Settings over the defaults, as PostgreSQL names them.
+    /// Settings in addition to the defaults, under PostgreSQL's names.
     pub settings: Vec<(String, String)>,
-    /// The disk of its data directory, if its power is to be cut.
+    /// The disk of its data directory, if power cuts are simulated.
     pub disk: Option<DiskOptions>,
-    /// What it keeps against the loss of a medium, if one is to be lost.
+    /// Its backups, if the loss of a medium is simulated.
     pub media: Option<MediaOptions>,
-    /// Standbys beside it, which Graymark starts, too.
+    /// Number of standbys, which Graymark also starts.
     pub standbys: u32,
-    /// What a commit waits for at them.
+    /// For which standbys a commit waits.
     pub sync: StandbySync,
-    /// Whether the network between the server and its standbys is to fail.
+    /// Whether network partitions between the server and its standbys are planned.
     pub partitions: bool,
-    /// Over how many table spaces the tables are spread when they are loaded, and where.
+    /// The table spaces over which tables are distributed by a load.
     pub stripes: Option<Stripes>,
 }
 
-/// What a private server of PostgreSQL has of its own.
+/// The parts of a private server that are specific to PostgreSQL.
 #[derive(Debug)]
 pub struct Postgres {
     pub(super) programs: PathBuf,
     pub(super) tcp: bool,
     pub(super) settings: Vec<(String, String)>,
-    /// What it keeps against the loss of a medium.
+    /// Its backups.
     pub(super) copies: Option<Box<Copies>>,
-    /// Servers of the cluster that it is a node of; one if it is alone.
+    /// Number of servers in its cluster; one for a single server.
     pub(super) nodes: u32,
-    /// Over how many table spaces its tables are to lie, if that was asked for.
+    /// The table spaces of its tables, if requested.
     pub(super) stripes: Option<Stripes>,
     /// Whether it has table spaces below its data directory, or will have.
     pub(super) within: bool,
 }
 
-/// A server that is to be started.
+/// A server that is ready to be started.
 pub(super) struct Prepared {
     pub(super) home: Home,
     pub(super) kind: Postgres,
@@ -87,17 +88,17 @@ pub(super) struct Prepared {
 pub type Server = super::Server<Postgres>;
 
 impl Server {
-    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for about a
-    /// second.
+    /// Creates the data directory if necessary, starts the server and waits until it accepts connections. Blocks for
+    /// about a second.
     ///
     /// # Errors
-    /// If the options make no sense, there are no server programs, or the server does not start.
+    /// If the options are inconsistent, there are no server programs, or the server does not start.
     pub fn start(options: &PostgresServerOptions) -> Result<Server, Error> {
         let Prepared { home, kind, process, password } = Server::prepare(options)?;
         Server::start_at(home, kind, process, password)
     }
 
-    /// Makes the data directory if need be. The server of the data has to be alone in it.
+    /// Creates the data directory if necessary. No other server may use it.
     pub(super) fn prepare(options: &PostgresServerOptions) -> Result<Prepared, Error> {
         let kept_version = options.data.as_deref().and_then(cluster_version);
         if let (Some(kept), Some(asked)) = (&kept_version, &options.version)
@@ -154,7 +155,7 @@ impl Server {
         } else if new {
             set_password(&programs, &home, &password)?;
         }
-        // The server's user makes backups, and could not read the file; nobody starts this server another time.
+        // The server's user makes backups, and could not read the file; this server is never started again.
         if new && options.media.is_none() {
             password::keep(&home.directory()?, &password)?;
         }
@@ -173,21 +174,21 @@ impl Server {
         Ok(Prepared { home, kind, process, password })
     }
 
-    /// Over how many table spaces, and where, its tables are to lie, if that was asked for.
+    /// The table spaces of its tables, if requested.
     pub fn stripes(&self) -> Option<&Stripes> {
         self.kind.stripes.as_ref()
     }
 
-    /// Makes the place of a table space, counted from 1; where it is, as the server is told.
+    /// Creates the directory of a table space, counted from 1; returns its location for the server.
     ///
     /// # Errors
-    /// If it cannot be made, or there is something in it.
+    /// If it cannot be created, or is not empty.
     pub fn make_stripe(&self, number: usize) -> Result<String, Error> {
         self.stripes().map_or(Ok(String::new()), |stripes| stripes.make(number, &self.home.data, self.home.owner))
     }
 
-    /// Where to connect: host (a socket directory or an address), port, user, password and database as a URL, which
-    /// belongs into no command line, log or record.
+    /// The URL: host (a socket directory or an address), port, user, password and database; it must not appear in a
+    /// command line, log or record.
     pub fn url(&self) -> String {
         match self.home.socket_directory() {
             Some(_) => self.url_at(&self.host(), &self.port.to_string()),
@@ -200,13 +201,13 @@ impl Server {
         format!("postgres://{USER}:{}@/{DATABASE}?host={hosts}&port={ports}", self.password())
     }
 
-    /// Where it listens, as it stands in the query of a URL: the directory of its socket, or an address.
+    /// Its host in the query of a URL: the directory of its socket, or an address.
     pub fn host(&self) -> String {
         let directory = self.home.socket_directory().map_or_else(|| "127.0.0.1".into(), Path::to_string_lossy);
         percent_encoding::utf8_percent_encode(&directory, percent_encoding::NON_ALPHANUMERIC).to_string()
     }
 
-    /// The same over TCP on the loopback, where it listens if it was asked to.
+    /// The same over TCP on the loopback, if it listens there.
     pub fn tcp_url(&self) -> String {
         format!("postgres://{USER}:{}@127.0.0.1:{}/{DATABASE}", self.password(), self.port)
     }
@@ -219,7 +220,7 @@ impl Kind for Postgres {
         steps: &[(Signal::SIGINT, Duration::from_secs(120)), (Signal::SIGQUIT, Duration::from_secs(10))],
         orphaned: Signal::SIGINT,
     };
-    /// No checkpoint is needed, but the children and the shared memory have to go.
+    /// No checkpoint is needed, but the children and the shared memory have to be removed.
     const DISCARD: Ending = Ending { steps: &[(Signal::SIGQUIT, Duration::from_secs(10))], orphaned: Signal::SIGQUIT };
     const PORT_TAKEN: &'static str = "could not bind";
     const OLD_ONE_ENDS: &'static [&'static str] =
@@ -275,13 +276,18 @@ impl Kind for Postgres {
         log.lines().rfind(|line| ["FATAL:", "PANIC:", "ERROR:"].iter().any(|word| line.contains(word)))
     }
 
+    /// Clients are refused during recovery after a damaged page: those lines are only a consequence.
+    fn complaint(log: &str) -> Option<&str> {
+        let grave = |line: &&str| line.contains("PANIC:") || line.contains("was terminated by signal");
+        log.lines().find(grave).or_else(|| log.lines().find(|line| line.contains("ERROR:")))
+    }
+
     fn media(server: &Server) -> Option<&dyn Media> {
         server.kind.copies.is_some().then_some(server)
     }
 }
 
-/// What a server's process says of its state, as soon as it does: the postmaster writes it into the eighth line of its
-/// PID file.
+/// The state of a server's process, if known: the postmaster writes it into the eighth line of its PID file.
 pub(super) fn state(home: &Home, pid: u32) -> Option<String> {
     let text = home.text("postmaster.pid");
     let mut lines = text.lines();
@@ -289,7 +295,7 @@ pub(super) fn state(home: &Home, pid: u32) -> Option<String> {
     lines.nth(6).map(|line| line.trim().to_owned()).filter(|state| ours && !state.is_empty())
 }
 
-/// The major version that made a data directory; none if it is none.
+/// The major version that created a data directory; `None` if it is not one.
 pub(super) fn cluster_version(data: &Path) -> Option<String> {
     let file = data.join("PG_VERSION");
     if !fs::symlink_metadata(&file).is_ok_and(|there| there.is_file()) {
@@ -299,13 +305,13 @@ pub(super) fn cluster_version(data: &Path) -> Option<String> {
     Some(version.trim().to_owned()).filter(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
-/// Gives the superuser of a cluster a password without a server that others could reach meanwhile.
+/// Sets the password of a cluster's superuser without a server that others could reach meanwhile.
 fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(), Error> {
     const STATEMENT: &str = "password.sql";
     let statement = home.write(STATEMENT, &format!("ALTER ROLE {USER} PASSWORD '{}'\n", password.reveal()))?;
     let mut command = Command::new(programs.join("postgres"));
     command.arg("--single").arg("-D").arg(&home.data);
-    // Nothing of the statement goes to a log.
+    // The statement is not logged.
     let quiet = [
         "log_statement=none",
         "log_min_duration_statement=-1",
@@ -324,7 +330,7 @@ fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(),
 /// Directories of programs, separated as in PATH.
 const VARIABLE: &str = "GRAYMARK_PG_BIN";
 
-/// The directory with `postgres` and `initdb` of the asked or the highest version.
+/// The directory with `postgres` and `initdb` of the requested or the highest version.
 fn find_programs(version: Option<&str>) -> Result<PathBuf, Error> {
     let named = std::env::var_os(VARIABLE);
     let all = candidates()?;
@@ -348,15 +354,15 @@ fn find_programs(version: Option<&str>) -> Result<PathBuf, Error> {
     Err(Error::Database(match named {
         Some(_) => format!("{VARIABLE} names no PostgreSQL {asked}, but {there}"),
         None => format!(
-            "no PostgreSQL {asked} is found, but {there}: `apt-get install postgresql-{asked}`, or set {VARIABLE} to \
-             the \
-             directories that have initdb and postgres"
+            "no PostgreSQL {asked} is found, but {there}: `apt-get install postgresql-{asked}`, or `graymark engines \
+             --fetch postgres@{asked}`, or set {VARIABLE} to the directories that have initdb and postgres{}",
+            fetched::installed(Make::Postgres).err().map(|why| format!(" ({why})")).unwrap_or_default()
         ),
     }))
 }
 
-/// The directories that have `initdb` and `postgres`, those of the highest version first: the ones that the environment
-/// names, else those of the usual places.
+/// The directories with `initdb` and `postgres`, highest version first: those of the environment variable, otherwise
+/// the usual ones, followed by fetched servers.
 fn candidates() -> Result<Vec<PathBuf>, Error> {
     let complete = |directory: &PathBuf| directory.join("initdb").is_file() && directory.join("postgres").is_file();
     if let Some(named) = std::env::var_os(VARIABLE) {
@@ -384,8 +390,10 @@ fn candidates() -> Result<Vec<PathBuf>, Error> {
     let configured = Command::new("pg_config").arg("--bindir").stderr(Stdio::null()).output().ok();
     let configured = configured.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let others = configured.into_iter().chain(std::env::split_paths(&path));
-    // A directory of links to the programs of another one is no installation of its own.
+    let fetched = fetched::installed(Make::Postgres).unwrap_or_default();
+    let fetched = fetched.into_iter().map(|(_, place)| place.join("bin"));
+    let others = configured.into_iter().chain(std::env::split_paths(&path)).chain(fetched);
+    // A directory with links to the programs of another one is not a separate installation.
     let mut programs: Vec<PathBuf> = Vec::new();
     let mut all: Vec<PathBuf> = Vec::new();
     for directory in found.into_iter().map(|(_, directory)| directory).chain(others).filter(complete) {
@@ -398,9 +406,8 @@ fn candidates() -> Result<Vec<PathBuf>, Error> {
     }
     if all.is_empty() {
         return Err(Error::Database(format!(
-            "no PostgreSQL server programs found: `apt-get install postgresql`, or set {VARIABLE} to the directory \
-             that has \
-             initdb and postgres"
+            "no PostgreSQL server programs found: `apt-get install postgresql`, or `graymark engines --fetch \
+             postgres@18`, or set {VARIABLE} to the directory that has initdb and postgres"
         )));
     }
     Ok(all)
@@ -411,11 +418,31 @@ fn candidates() -> Result<Vec<PathBuf>, Error> {
 /// # Errors
 /// If there are none.
 pub fn found() -> Result<Vec<Found>, Error> {
-    let found = |directory: PathBuf| Found {
-        version: full_version(&directory).unwrap_or_default(),
-        place: directory.display().to_string(),
+    let found = |directory: PathBuf| {
+        let version = full_version(&directory).unwrap_or_default();
+        let major: String = version.chars().take_while(char::is_ascii_digit).collect();
+        let number = major.parse().unwrap_or(0);
+        Found {
+            name: Postgres::NAME.to_owned(),
+            place: directory.display().to_string(),
+            private: (number > 0).then(|| format!("postgres:local?version={major}")),
+            can: can(number),
+            version,
+        }
     };
     Ok(candidates()?.into_iter().map(found).collect())
+}
+
+/// The features of a major version.
+fn can(major: u32) -> String {
+    let abilities = [
+        (10, "by procedures and by statements"),
+        (13, "standbys"),
+        (15, "in-place table spaces"),
+        (16, "I/O of each kind of process"),
+    ];
+    let able = abilities.iter().filter(|(first, _)| *first <= major).map(|(_, ability)| *ability);
+    able.collect::<Vec<_>>().join(", ")
 }
 
 /// The version of the programs: `15.18` of `postgres (PostgreSQL) 15.18 (Debian 15.18-1)`.
@@ -433,4 +460,12 @@ fn program_version(directory: &Path) -> Option<String> {
 /// Whether server programs can be found on this machine.
 pub fn available() -> Result<(), Error> {
     find_programs(None).map(|_| ())
+}
+
+/// Whether programs of a major version can be found.
+///
+/// # Errors
+/// If they cannot.
+pub fn available_of(version: &str) -> Result<(), Error> {
+    find_programs(Some(version)).map(|_| ())
 }

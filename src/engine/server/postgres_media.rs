@@ -16,29 +16,29 @@ use super::process::failed;
 use super::{Server, home, owner};
 use crate::engine::Error;
 
-/// Where the log is in the data directory.
+/// The path of the log in the data directory.
 const LOG_IN_DATA: &str = "pg_wal";
-/// The directories that are kept against a loss: the base backup, and the second copy of the log.
+/// Directories of backups: the base backup, and the second copy of the log.
 const BACKUP: &str = "backup";
 const COPY: &str = "copy";
-/// What the process says that copies the log.
+/// The output of the process that copies the log.
 const COPIER_LOG: &str = "copy.log";
-/// By what name the server knows it.
+/// Its application name at the server.
 const COPIER: &str = "graymark_copy";
-/// What says in a backup where its log begins.
+/// The file in a backup with the start of its log.
 const LABEL: &str = "backup_label";
-/// How the name ends of a segment of the log that is not yet whole.
+/// Suffix of an incomplete log segment.
 const PARTIAL: &str = ".partial";
-/// Settings that the server reads again while it runs; the data directory is Graymark's own.
+/// Settings that a running server reads again; the data directory belongs to Graymark.
 const SETTINGS: &str = "postgresql.auto.conf";
 
 impl Server<Postgres> {
     fn copies(&self) -> Result<&Copies, Error> {
-        let none = || Error::Usage("this private PostgreSQL keeps nothing against the loss of a medium".to_owned());
+        let none = || Error::Usage("this private PostgreSQL keeps no backup for the loss of a medium".to_owned());
         self.kind.copies.as_deref().ok_or_else(none)
     }
 
-    /// A program of PostgreSQL that connects to the server.
+    /// A command of PostgreSQL that connects to the server.
     fn client(&self, program: &str) -> Result<Command, Error> {
         let path = self.kind.programs.join(program);
         if !path.is_file() {
@@ -54,7 +54,7 @@ impl Server<Postgres> {
         Ok(command)
     }
 
-    /// Begins to copy the log, and waits until its first segment is begun.
+    /// Starts copying the log, and waits until its first segment has begun.
     fn copy_log(&self) -> Result<(), Error> {
         let copier = &self.copies()?.copier;
         let copy = self.home.make_directory(COPY)?;
@@ -67,7 +67,7 @@ impl Server<Postgres> {
         self.wait_for_copier(|| segments(&copy).is_ok_and(|names| !names.is_empty()))
     }
 
-    /// Waits until the copier has done something; says why it never will.
+    /// Waits until the copier has done something; the error says why it failed.
     fn wait_for_copier(&self, done: impl Fn() -> bool) -> Result<(), Error> {
         self.copies()?.copier.wait_until(|_| done()).map_err(|why| {
             let said = Directory::open(self.home.place(), self.home.owner).and_then(|place| place.read(COPIER_LOG));
@@ -77,7 +77,7 @@ impl Server<Postgres> {
         })
     }
 
-    /// Gives the server settings that it reads while it runs, or at its next start.
+    /// Writes settings that the server reads while it runs, or at its next start.
     fn set(&self, settings: &str) -> Result<(), Error> {
         let written = self.home.directory()?.create(SETTINGS)?.write_all(settings.as_bytes());
         written.map_err(|error| failed("cannot write the server's settings", &error))
@@ -91,8 +91,8 @@ impl Media for Server<Postgres> {
         remove(&place.join(BACKUP))?;
         remove(&place.join(COPY))?;
         self.copy_log()?;
-        // The server hears of the setting before it hears of the backup, whose checkpoint is made by the process that
-        // has commits wait: when the backup is there, they do.
+        // The server gets the setting before the backup, whose checkpoint is made by the process that lets commits
+        // wait: when the backup is complete, they do.
         self.set(&format!("synchronous_standby_names = '{COPIER}'\n"))?;
         if let Some(pid) = self.pid().and_then(|pid| i32::try_from(pid).ok()) {
             kill(Pid::from_raw(pid), Signal::SIGHUP)
@@ -101,8 +101,8 @@ impl Media for Server<Postgres> {
         let mut command = self.client("pg_basebackup")?;
         command.arg("-D").arg(place.join(BACKUP)).args(["-X", "none", "-c", "fast"]);
         self.home.run(command, &["error:", "FATAL:"])?;
-        // Without the segment of the log in which it begins, the backup is worth nothing. The server goes on to the
-        // next segment when a backup is made, so that this one comes to its end.
+        // A backup is useless without the segment of the log in which it begins. The server switches to the next
+        // segment when a backup is made, so that this one becomes complete.
         let label = fs::read_to_string(place.join(BACKUP).join(LABEL));
         let label = label.map_err(|error| failed("cannot read the label of the backup", &error))?;
         let first = first_segment(&label)
@@ -111,7 +111,7 @@ impl Media for Server<Postgres> {
     }
 
     fn lose(&self, medium: Medium) -> Result<(), Error> {
-        // It is on another machine, as it were, and has written down what it was sent.
+        // As if it were on another machine, it has written everything it received.
         self.copies()?.end()?;
         match medium {
             Medium::Data => empty(&self.home.data),
@@ -123,7 +123,7 @@ impl Media for Server<Postgres> {
         let place = self.home.place();
         let (log, copy) = (place.join(LOG), place.join(COPY));
         let with_last_log = with_last_log && !self.copies()?.options.without_last_log;
-        // Where the log is lost, the data that are left are of no use: pages of them may be ahead of the log's copy.
+        // If the log is lost, the remaining data is useless: its pages may be newer than the copy of the log.
         empty(&self.home.data)?;
         let mut backup = Command::new("cp");
         backup.arg("-a").arg(place.join(BACKUP).join(".")).arg(&self.home.data);
@@ -135,7 +135,7 @@ impl Media for Server<Postgres> {
         if !with_last_log {
             empty(&log)?;
         }
-        // What is left of the log is kept: its last segment is whole, and that of the copy may not be.
+        // The rest of the log is used: its last segment is complete, and that of the copy may not be.
         let last = medium == Medium::Log && with_last_log;
         let names = segments(&copy)?.into_iter().filter(|name| last || !name.ends_with(PARTIAL));
         let missing: Vec<String> = names.filter(|name| !log.join(name).exists()).collect();
@@ -158,22 +158,22 @@ fn first_segment(label: &str) -> Option<&str> {
     name.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(name)
 }
 
-/// The names of what is in the copy of the log.
+/// The file names in the copy of the log.
 fn segments(copy: &Path) -> Result<Vec<String>, Error> {
     let entries = fs::read_dir(copy).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = entries.map_err(|error| failed("cannot read the copy of the log", &error))?;
     Ok(entries.iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
-/// Removes all that is in a directory. The directory stays, because the server knows the shared memory of its killed
-/// processes by it, and frees it.
+/// Removes everything in a directory. The directory itself stays, because the server uses it to identify the shared
+/// memory of its killed processes, and frees that.
 fn empty(directory: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = entries.map_err(|error| failed(&format!("cannot read {}", directory.display()), &error))?;
     entries.iter().try_for_each(|entry| remove(&entry.path()))
 }
 
-/// Removes a file, a link or a directory, if it is there. Links are not followed.
+/// Removes a file, a link or a directory, if it exists. Links are not followed.
 fn remove(path: &Path) -> Result<(), Error> {
     let removed = match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => fs::remove_dir_all(path),

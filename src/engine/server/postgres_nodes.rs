@@ -1,6 +1,6 @@
-//! Private PostgreSQL servers as nodes of a cluster: one that takes writes, and physical standbys that copy it. Each
-//! begins as a copy of the first one's files, follows its log by streaming, and is told whom to follow by a file of
-//! settings that it reads again while it runs.
+//! Private PostgreSQL servers as nodes of a cluster: a primary and physical standbys. Each standby begins as a copy of
+//! the first node's files, follows its log by streaming, and gets its upstream from a settings file that it reads again
+//! while it runs.
 
 use std::fs;
 use std::io::{self, Write};
@@ -20,23 +20,23 @@ use crate::engine::Error;
 use crate::engine::address::Host;
 use crate::engine::relay::{Network, Relay};
 
-/// The password by which it follows another one, there too.
+/// The passwords for following another node.
 const PASSWORDS: &str = "node.pgpass";
-/// Says in a data directory that it is a standby's.
+/// Marks the data directory of a standby.
 const SIGNAL: &str = "standby.signal";
-/// Says in the directory of all data which node takes writes.
+/// The file in the directory of all data with the number of the primary.
 const WRITER: &str = "graymark.writer";
-/// What belongs to one server alone.
+/// Files that belong to one server only.
 const NOT_COPIED: [&str; 4] = [password::FILE, LOG, "postmaster.pid", "postmaster.opts"];
-/// The oldest major version whose standbys can be told to follow another one while they run.
+/// The oldest major version whose running standbys can change their upstream.
 const OLDEST: u32 = 13;
-/// Where servers listen that have no socket, and relays.
+/// The address of servers without a socket, and of relays.
 const LOOPBACK: &str = "127.0.0.1";
-/// The most standbys: a server sends its log to ten at most.
+/// The maximum number of standbys: a server sends its log to ten at most.
 pub const MOST_STANDBYS: u32 = 8;
 
-/// The network between the nodes, where it is to fail: a relay of each, through which it follows another one. Empty
-/// where it is not.
+/// The network between the nodes if partitions are planned: a relay for each, through which it follows another one.
+/// Otherwise empty.
 #[derive(Debug, Default)]
 pub struct Links(Vec<Relay>);
 
@@ -45,10 +45,10 @@ impl Links {
         Links((0..nodes).map(|_| Relay::new()).collect())
     }
 
-    /// Cuts a node off: what it follows, and, if it takes writes, all that follow it.
+    /// Partitions a node: its upstream, and, if it is the primary, all that follow it.
     ///
     /// # Errors
-    /// If the nodes follow each other without relays.
+    /// If the nodes are connected without relays.
     pub fn part(&self, number: usize, takes_writes: bool) -> Result<(), Error> {
         let own = self.0.get(number);
         own.ok_or_else(|| Error::Usage("the nodes of this cluster follow each other through no relay".to_owned()))?;
@@ -57,12 +57,12 @@ impl Links {
         Ok(())
     }
 
-    /// Joins all again.
+    /// Ends all partitions.
     pub fn join(&self) {
         self.0.iter().for_each(|relay| relay.set(Network::default()));
     }
 
-    /// Where a node finds the one that it follows.
+    /// The address at which a node finds its upstream.
     fn address(&self, number: usize, of: &Server) -> Result<(String, u16), Error> {
         let directory = of.home.socket_directory();
         if let Some(relay) = self.0.get(number) {
@@ -74,26 +74,26 @@ impl Links {
     }
 }
 
-/// What a node is told.
+/// The role of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Role<'a> {
-    /// By what it reaches others.
+    /// Connections between nodes.
     pub links: &'a Links,
     /// Its number, from 0.
     pub number: usize,
-    /// Whom it follows; nobody if it takes writes.
+    /// The upstream; `None` for the primary.
     pub follows: Option<&'a Server>,
     /// The standbys for which its commits may have to wait.
     pub standbys: &'a [usize],
-    /// For which of them they do.
+    /// For which of them they wait.
     pub sync: StandbySync,
 }
 
-/// Starts the servers of a cluster, each when the one that it follows takes connections, and says which of them takes
-/// writes, and by what they reach each other. Blocks for some seconds, and longer where there are data to copy.
+/// Starts the servers of a cluster, each after its upstream accepts connections; returns them, the index of the
+/// primary, and their connections. Blocks for some seconds, and longer if data has to be copied.
 ///
 /// # Errors
-/// If the options make no sense, or a server does not start.
+/// If the options are inconsistent, or a server does not start.
 pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize, Links), Error> {
     refuse(options)?;
     let count = options.standbys as usize + 1;
@@ -106,7 +106,7 @@ pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize, Lin
     if version.parse::<u32>().is_ok_and(|version| version < OLDEST) {
         return Err(Error::Usage(format!("standbys need PostgreSQL {OLDEST} or later, and this is {version}")));
     }
-    // Alone at first: where it was not stopped in order, it recovers, and nobody copies what it still writes.
+    // Without standbys at first: after an unclean shutdown it recovers, and nobody copies what it still writes.
     let alone = Role { links: &links, number: writer, follows: None, standbys: &[], sync: StandbySync::Off };
     let Prepared { home, kind, process, password } = prepared;
     home.write(SETTINGS, &settings(&home, alone)?)?;
@@ -138,7 +138,7 @@ fn refuse(options: &PostgresServerOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// The data directory of a standby: one that it had before, or a copy of that of a server which was stopped in order.
+/// The data directory of a standby: the one it had before, or a copy of that of a cleanly stopped server.
 fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
     let home = Home::new("postgres", place, of.home.owner)?;
     home.reachable(of.kind.tcp)?;
@@ -147,7 +147,7 @@ fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
         home.close_data()?;
     } else {
         if version.is_some() {
-            // It took writes once, and may have some that no other has.
+            // It was a primary once, and may have transactions that no other node has.
             fs::remove_dir_all(&home.data)
                 .map_err(|error| failed(&format!("cannot remove {}", home.data.display()), &error))?;
         }
@@ -159,7 +159,7 @@ fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
     Ok(home)
 }
 
-/// Copies the files of a server that does not run.
+/// Copies the files of a stopped server.
 fn copy(from: &Home, to: &Home) -> Result<(), Error> {
     let entries = fs::read_dir(&from.data).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = entries.map_err(|error| failed(&format!("cannot read {}", from.data.display()), &error))?;
@@ -199,10 +199,10 @@ fn write_role(home: &Home, role: Role<'_>) -> Result<(), Error> {
 }
 
 impl Server {
-    /// Tells a node its role. If it runs, it reads it now.
+    /// Sets a node's role. A running node applies it now.
     ///
     /// # Errors
-    /// If its file cannot be written, or its process not be told.
+    /// If its file cannot be written, or its process cannot be signalled.
     pub fn tell(&self, role: Role<'_>) -> Result<(), Error> {
         write_role(&self.home, role)?;
         match self.pid().and_then(|pid| i32::try_from(pid).ok()) {
@@ -212,14 +212,14 @@ impl Server {
         }
     }
 
-    /// The last line of its log that complains of something; nothing if there is none.
+    /// The last line of its log that reports a fault; empty if there is none.
     pub fn complaint(&self) -> String {
         let log = self.home.log();
         Postgres::reason(&log).map(|line| line.trim().to_owned()).unwrap_or_default()
     }
 
-    /// Frees the shared memory of a server whose processes were killed and that is not started again: a server that
-    /// starts does that first.
+    /// Frees the shared memory of a server whose processes were killed and that is not started again: a server does
+    /// that first when it starts.
     ///
     /// # Errors
     /// If it does not start.
@@ -234,7 +234,7 @@ impl Server {
     }
 }
 
-/// The settings of a node, over those of its data directory.
+/// The settings of a node, which override those of its data directory.
 fn settings(home: &Home, role: Role<'_>) -> Result<String, Error> {
     let address = role.follows.map(|of| role.links.address(role.number, of)).transpose()?;
     let conninfo = address.map(|(host, port)| {
@@ -252,10 +252,10 @@ fn settings(home: &Home, role: Role<'_>) -> Result<String, Error> {
         ("include_if_exists", home.data.join("postgresql.conf").to_string_lossy().into_owned()),
         ("synchronous_standby_names", role.sync.setting(role.standbys)),
         ("primary_conninfo", conninfo.unwrap_or_default()),
-        // A standby that was away for a while finds the log that it has missed.
+        // A standby that was away for a while still finds the log that it has missed.
         ("wal_keep_size", "2GB".to_owned()),
         ("wal_retrieve_retry_interval", "200ms".to_owned()),
-        // Conditions read for a while, and are not to be cut off by the log that arrives.
+        // Conditions read for a while, and must not be cancelled by arriving log.
         ("max_standby_streaming_delay", "-1".to_owned()),
     ];
     Ok(lines.map(|(name, value)| format!("{name} = {}\n", in_settings(&value))).concat())
@@ -271,7 +271,7 @@ fn in_settings(value: &str) -> String {
     format!("'{}'", value.replace('\\', r"\\").replace('\'', "''"))
 }
 
-/// Which node of a directory of kept data takes writes; the first if there are none yet.
+/// The number of the primary in a directory of kept data; the first if there is none yet.
 fn writer_of(data: &Path, count: usize) -> Result<usize, Error> {
     let shown = data.display();
     let entries = fs::read_dir(data).into_iter().flatten().flatten();
@@ -299,7 +299,7 @@ fn writer_of(data: &Path, count: usize) -> Result<usize, Error> {
     Ok(number)
 }
 
-/// Notes which node of kept data takes writes.
+/// Stores which node of kept data is the primary.
 ///
 /// # Errors
 /// If that cannot be written.

@@ -1,4 +1,4 @@
-//! The process of one private server: bound to CPUs and memory, counted in CPU seconds, ended with Graymark.
+//! The process of a private server: CPU and memory limits, CPU time, and its end together with Graymark.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,16 +20,15 @@ use crate::measure::quota::CpuQuota;
 use crate::size;
 
 const START_PATIENCE: Duration = Duration::from_secs(600);
-/// From one look at a process to the next.
+/// Interval between polls of a process.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// How a server is ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
-    /// Signals to its first process, each with the time that it has to end before the next one, and at last before
-    /// SIGKILL.
+    /// Signals to its first process, each with the timeout before the next one, and finally SIGKILL.
     pub steps: &'static [(Signal, Duration)],
-    /// What it gets when Graymark is killed.
+    /// The signal when Graymark is killed.
     pub orphaned: Signal,
 }
 
@@ -49,7 +48,7 @@ struct Running {
 }
 
 impl Running {
-    /// Takes the child out and keeps the CPU time that it has used.
+    /// Removes the child and adds its CPU time.
     fn end_counting(&mut self) -> Option<Child> {
         let child = self.child.take()?;
         self.cpu_before += cpu::seconds(child.id()).unwrap_or(0.0);
@@ -63,7 +62,7 @@ struct Spawn {
 }
 
 impl Process {
-    /// One that is yet to be started, with the CPUs and the bytes of memory that it will have.
+    /// A process to be started, with its CPUs and its memory limit in bytes.
     pub(super) fn new(cpus: Option<&str>, memory: Option<u64>) -> Result<Process, Error> {
         #[cfg(target_os = "linux")]
         group::clear();
@@ -100,7 +99,7 @@ impl Process {
     }
 
     pub(super) fn start(&self, mut command: Command, orphaned: Signal) -> Result<(), Error> {
-        // A group of its own: an interrupt from the keyboard is Graymark's to handle, not the server's.
+        // Its own process group: Graymark handles an interrupt from the keyboard, not the server.
         command.process_group(0);
         keep_environment_back(&mut command);
         die_with_parent(&mut command, orphaned);
@@ -118,7 +117,7 @@ impl Process {
         Ok(())
     }
 
-    /// Waits until the process with an id is ready; says why it never will be.
+    /// Waits until the process is ready; the error says why it never will be.
     pub(super) fn wait_until(&self, is_ready: impl Fn(u32) -> bool) -> Result<(), String> {
         let end = Instant::now() + START_PATIENCE;
         loop {
@@ -142,13 +141,13 @@ impl Process {
         }
     }
 
-    /// How it ended, if nobody here ended it.
+    /// How it ended, if it ended unexpectedly.
     pub(super) fn ended(&self) -> Option<String> {
         let status = self.running().child.as_mut()?.try_wait().ok().flatten()?;
         Some(self.told(status))
     }
 
-    /// With what it ended, and why if that is known.
+    /// Its exit status, and the reason if known.
     fn told(&self, status: ExitStatus) -> String {
         match self.memory().filter(|memory| memory.killed > Some(0)) {
             Some(memory) => format!(
@@ -160,10 +159,13 @@ impl Process {
         }
     }
 
-    /// Ends it by signals, each with the time that it has before the next one, and at last by SIGKILL.
+    /// Ends it by signals, each with the timeout before the next one, and finally by SIGKILL.
     pub(super) fn end(&self, steps: &[(Signal, Duration)], cannot: &str) -> Result<(), Error> {
         let mut running = self.running();
         let Some(mut child) = running.end_counting() else { return Ok(()) };
+        if has_ended(&mut child) {
+            return Ok(());
+        }
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
         wake(child.id());
         for (signal, patience) in steps {
@@ -179,41 +181,48 @@ impl Process {
         child.kill().and_then(|()| child.wait()).map(|_| ()).map_err(|error| failed(cannot, &error))
     }
 
-    /// Kills it and its children with SIGKILL. It is stopped before, so that it can neither start another child nor
-    /// write down that one is gone.
+    /// Kills it and its children with SIGKILL. It is suspended first, so that it can neither start another child nor
+    /// write that one is gone.
     pub(super) fn crash(&self, cannot: &str) -> Result<(), Error> {
         let mut running = self.running();
         let Some(mut child) = running.end_counting() else { return Ok(()) };
+        if has_ended(&mut child) {
+            return Ok(());
+        }
         let send = |pid: u32, signal| kill(Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)), signal);
         let _ = send(child.id(), Signal::SIGSTOP);
         let children = cpu::children(child.id()).unwrap_or_default();
         let killed = child.kill();
         for one in children {
-            // One that has ended since then needs nothing.
+            // A process that has ended since then needs nothing.
             let _ = send(one, Signal::SIGKILL);
         }
         killed.and_then(|()| child.wait()).map(|_| ()).map_err(|error| failed(cannot, &error))
     }
 
-    /// Stops it and its children where they are. It comes first, so that it cannot start another child meanwhile.
+    /// Suspends it and its children. It is first, so that it cannot start another child meanwhile.
     pub(super) fn pause(&self, cannot: &str) -> Result<(), Error> {
-        let running = self.running();
+        let mut running = self.running();
         let stop = |pid: u32| kill(Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)), Signal::SIGSTOP);
-        let Some(child) = &running.child else { return Err(failed(cannot, &io::Error::other("it does not run"))) };
+        let child = running.child.as_mut().and_then(|child| (!has_ended(child)).then_some(child));
+        let child = child.ok_or_else(|| failed(cannot, &io::Error::other("it is not running")))?;
         stop(child.id()).map_err(|errno| failed(cannot, &errno.into()))?;
         for one in cpu::children(child.id()).unwrap_or_default() {
-            // One that has ended since then needs nothing.
+            // A process that has ended since then needs nothing.
             let _ = stop(one);
         }
         Ok(())
     }
 
-    /// Ends it without delay, for a process that ends at once: what it has is thrown away.
+    /// Ends it without delay, for a process that ends at once: its data is discarded.
     pub(super) fn end_at_once(&self) {
-        /// Enough for one that ends without writing anything down, and removes what the system keeps for it.
+        /// Enough for a process that ends without writing data, but removes its system resources.
         const PATIENCE: Duration = Duration::from_secs(1);
-        // Someone else who is ending it has the lock.
+        // If the lock is taken, another thread is ending it.
         let Some(mut child) = self.running.try_lock().ok().and_then(|mut running| running.child.take()) else { return };
+        if has_ended(&mut child) {
+            return;
+        }
         wake(child.id());
         let _ = kill(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), Signal::SIGQUIT);
         let end = Instant::now() + PATIENCE;
@@ -228,17 +237,22 @@ impl Process {
     }
 }
 
-/// Lets a process and its children go on if someone has stopped them: a stopped one heeds no signal but SIGKILL, and
-/// the children of one that is killed would stay for ever.
+/// Whether a process has ended. Then its id may be that of another process, which must get no signal.
+fn has_ended(child: &mut Child) -> bool {
+    matches!(child.try_wait(), Ok(Some(_)))
+}
+
+/// Resumes a process and its children if they are suspended: a suspended process reacts only to SIGKILL, and the
+/// children of one that is killed would stay forever.
 pub(super) fn wake(pid: u32) {
     for pid in cpu::children(pid).unwrap_or_default().into_iter().chain([pid]) {
-        // One that has ended since then needs nothing.
+        // A process that has ended since then needs nothing.
         let _ = kill(Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)), Signal::SIGCONT);
     }
 }
 
 /// A thread that starts the server's processes and lives as long as the server: the kernel ties "die with the parent"
-/// to the thread that started the child, and a thread of some pool may end at any time.
+/// to the thread that started the child, and a thread of a pool may end at any time.
 fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
     let (sender, asked) = mpsc::channel::<Spawn>();
     let work = move || {
@@ -254,7 +268,7 @@ fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
 pub(super) fn die_with_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     let prepare = move || {
-        // std has changed the user before this runs, which would have cleared the request.
+        // std has changed the user before this runs, which would have cleared the setting.
         nix::sys::prctl::set_pdeathsig(signal)?;
         if nix::unistd::getppid().as_raw().unsigned_abs() != parent {
             return Err(io::Error::other("Graymark has ended"));
@@ -270,11 +284,11 @@ pub(super) fn die_with_parent(command: &mut Command, signal: Signal) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn die_with_parent(_command: &mut Command, _signal: Signal) {}
 
-/// What a server's programs get of Graymark's environment, with all names that begin with `LC_`.
+/// The environment variables that a server's programs get, besides all names that begin with `LC_`.
 const PASSED_ON: [&str; 9] = ["PATH", "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "TZ", "TMPDIR", "USER", "LOGNAME"];
 
-/// Keeps from a server's program what Graymark's environment holds for Graymark and for the clients of other servers,
-/// passwords among it: the server's user could read it. What was set for the program stays.
+/// Removes variables from a server program's environment that are meant for Graymark and for clients of other servers,
+/// including passwords: the server's user could read them. Variables set for the program stay.
 pub(super) fn keep_environment_back(command: &mut Command) {
     let set: Vec<(OsString, OsString)> =
         command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
@@ -296,7 +310,8 @@ pub(super) fn failed(what: &str, error: &io::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// A shell that does something, works for a moment, says so and then waits for its end; where it says it.
+    /// A shell that runs `before`, works for a moment, prints a line and then waits for its end; returns the file of
+    /// its output.
     fn start(process: &Process, before: &str) -> tempfile::NamedTempFile {
         let said = tempfile::NamedTempFile::new().unwrap();
         let script = format!(
@@ -356,6 +371,9 @@ mod tests {
         kill(Pid::from_raw(i32::try_from(process.pid().unwrap()).unwrap()), Signal::SIGKILL).unwrap();
         let told = std::iter::from_fn(|| Some(process.ended())).find_map(|told| told).unwrap();
         assert!(told.starts_with("signal: 9"), "{told}");
+        let refused = process.pause("cannot stop it").unwrap_err().to_string();
+        assert_eq!(refused, "cannot stop it: it is not running");
+        process.end(&[(Signal::SIGTERM, Duration::from_secs(60))], "cannot end it").unwrap();
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The CPUs of a private server: a set that its processes are bound to, and for a number with a fraction a quota of
-//! their time by a control group (sched-bwc.rst and cgroup-v2.rst of the kernel's documentation).
+//! CPUs of a private server: a set to which its processes are bound, and for a fractional number a CPU quota by a
+//! control group (sched-bwc.rst and cgroup-v2.rst of the kernel's documentation).
 
 use std::process::Command;
 
@@ -22,11 +22,11 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// By a list of CPUs such as `0,2-3`, or a number of them with a point, such as `0.5` or `1.5`: so much time of the
-    /// first ones that have room for it. Its group is that of the memory where it must be.
+    /// From a list of CPUs such as `0,2-3`, or a fractional number such as `0.5` or `1.5`: a quota on the first CPUs,
+    /// rounded up. It shares the control group of the memory limit if necessary.
     ///
     /// # Errors
-    /// What is wrong, or why there can be no quota, and what would help, in a line.
+    /// If the text is invalid, or why there can be no quota and what would help, in a line.
     pub(super) fn parse(text: &str, memory: Option<&memory::Bound>) -> Result<Share, String> {
         if !text.contains('.') {
             return Ok(Share { set: affinity::Cpus::parse(text)?, quota: None, told: text.to_owned() });
@@ -40,24 +40,24 @@ impl Share {
         Ok(Share { set, quota: Some(Quota::of(cpus, memory)?), told: format!("{cpus}, a quota on {list}") })
     }
 
-    /// In words.
+    /// A description.
     pub(super) fn told(&self) -> &str {
         &self.told
     }
 
-    /// Binds a process that is yet to be started, and all that it starts.
+    /// Binds a process that will be started, and its children.
     pub(super) fn bind(&self, command: &mut Command) -> std::io::Result<()> {
         self.set.bind(command);
         self.quota.as_ref().map_or(Ok(()), |quota| quota.join(command))
     }
 
-    /// What the kernel says of the quota so far, if it is one.
+    /// The use of the quota so far, if there is one.
     pub(super) fn used(&self) -> Option<CpuQuota> {
         self.quota.as_ref().map(Quota::used)
     }
 }
 
-/// Whether a server can have so many CPUs.
+/// Checks whether a server can have this number of CPUs.
 ///
 /// # Errors
 /// Why not, and what would help, in a line.
@@ -65,10 +65,10 @@ pub fn possible(cpus: CpuCount) -> Result<(), String> {
     Share::parse(&text(cpus)?, None).map(|_| ())
 }
 
-/// A number of CPUs as it stands in the URL of a server: a whole one is a list of the first CPUs.
+/// A number of CPUs in the form of a server's URL: an integer becomes a list of the first CPUs.
 ///
 /// # Errors
-/// If there are not so many.
+/// If there are not that many.
 pub fn text(cpus: CpuCount) -> Result<String, String> {
     if cpus.is_whole() { affinity::first(cpus.ceil()) } else { Ok(cpus.to_string()) }
 }
@@ -83,17 +83,18 @@ mod linux {
     use super::super::memory::Bound;
     use super::{CpuCount, CpuQuota};
 
-    /// The kernel's usual period, in microseconds: who has used up the quota stands still until the next one begins.
+    /// The kernel's default period, in microseconds: a group that has used up its quota is throttled until the next one
+    /// begins.
     const PERIOD: u64 = 100_000;
 
-    /// The group counts as so many processes.
+    /// The weight of the group, in processes.
     const PROCESSES: u64 = 8;
 
-    /// A quota of CPU time for the processes of a group. A group of its own is removed when this is dropped.
+    /// A CPU quota for the processes of a group. A group of its own is removed when this is dropped.
     #[derive(Debug)]
     pub(super) struct Quota {
         cpus: CpuCount,
-        /// None if it is in the group of the memory.
+        /// `None` if it is in the group of the memory limit.
         group: Option<Group>,
         version: Version,
         stat: std::path::PathBuf,
@@ -145,7 +146,7 @@ mod linux {
     }
 
     fn fill(group: &Group, cpus: CpuCount) -> io::Result<()> {
-        // Where CPUs are short, a group counts as one process, whatever is in it. A server has several.
+        // If CPUs are scarce, a group counts as one process, whatever is in it. A server has several.
         let (name, weight) = match group.version() {
             Version::One => ("cpu.shares", 1_024 * PROCESSES),
             Version::Two => ("cpu.weight", 100 * PROCESSES),
@@ -176,7 +177,7 @@ mod linux {
                 }
             };
             let mut command = Command::new("sh");
-            // Two of them, as a server has several processes.
+            // Two of them, because a server has several processes.
             command.args(["-c", "(while :; do :; done) & while :; do :; done"]);
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             share.bind(&mut command).unwrap();
@@ -191,7 +192,7 @@ mod linux {
             nix::sys::signal::killpg(nix::unistd::Pid::from_raw(child.id() as i32), nix::sys::signal::Signal::SIGKILL)
                 .unwrap();
             child.wait().unwrap();
-            // What the kernel gives, not how fast: a slice of the quota over, at most.
+            // The kernel's limit, not the speed: at most a slice over the quota.
             assert!(used <= 0.25 * wall + 0.05, "{used} s of {wall} s");
             let told = share.used().unwrap();
             assert!(told.throttled_periods > Some(0) && told.throttled_us > Some(0), "{told:?}");
@@ -217,7 +218,7 @@ mod elsewhere {
     use super::super::memory::Bound;
     use super::{CpuCount, CpuQuota};
 
-    /// CPU time can be bounded on Linux only.
+    /// CPU time can be limited on Linux only.
     #[derive(Debug)]
     pub(super) struct Quota {
         cpus: CpuCount,

@@ -1,5 +1,5 @@
-//! What a private PostgreSQL has beside one that is alone if it is a node of a cluster: its name, its own settings, and
-//! at which standbys a commit waits.
+//! Settings of a private PostgreSQL that is a node of a cluster: its name, its settings file, and synchronous
+//! replication.
 
 use std::process::Command;
 
@@ -9,15 +9,15 @@ use crate::engine::Error;
 /// Settings of a node, in its own directory.
 pub(super) const SETTINGS: &str = "node.conf";
 
-/// At which standbys a commit is on disk before the client is told of it.
+/// Standbys on whose disk a commit must be before it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StandbySync {
-    /// At so many that, with the server that takes writes, they are more than half of the nodes.
+    /// As many as form, together with the primary, more than half of the nodes.
     #[default]
     Quorum,
     /// At all of them.
     All,
-    /// At none: they follow as fast as they can.
+    /// None: replication is asynchronous.
     Off,
 }
 
@@ -30,13 +30,13 @@ impl StandbySync {
         StandbySync::ALL.iter().find(|(_, sync)| *sync == self).map_or("", |(name, _)| name)
     }
 
-    /// What a URL asks for.
+    /// Parses the value of a URL.
     ///
     /// # Errors
     /// If it is none of them.
     pub fn named(name: &str) -> Result<StandbySync, Error> {
         let found = StandbySync::ALL.iter().find(|(known, _)| *known == name).map(|(_, sync)| *sync);
-        found.ok_or_else(|| Error::Usage(format!("sync={name} is none of quorum, all and off")))
+        found.ok_or_else(|| Error::Usage(format!("sync={name} must be quorum, all or off")))
     }
 
     /// The setting `synchronous_standby_names` of a server with these standbys.
@@ -46,20 +46,20 @@ impl StandbySync {
             _ if standbys.is_empty() => String::new(),
             StandbySync::Off => String::new(),
             StandbySync::All => format!("FIRST {} ({names})", standbys.len()),
-            // More than half of the nodes, of which the server itself is one.
+            // More than half of the nodes, including the server itself.
             StandbySync::Quorum => format!("ANY {} ({names})", standbys.len().div_ceil(2)),
         }
     }
 }
 
-/// The name of a node, which are numbered from 0, as its server and others know it.
+/// The name of a node, numbered from 0, at its server and others.
 pub fn name(number: usize) -> String {
     format!("node_{}", number + 1)
 }
 
-/// Gives the command of a node what it needs beside that of a server which is alone.
+/// Adds what a node needs to the command of a single server.
 pub(super) fn arrange(command: &mut Command, home: &Home) {
-    // What the environment says is meant for other servers than the one that it follows.
+    // These variables are meant for other servers than its upstream.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"PG")) {
         command.env_remove(name);
     }

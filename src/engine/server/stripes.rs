@@ -1,5 +1,4 @@
-//! Where the tables of a private PostgreSQL lie if not all in its data directory: over table spaces, which are further
-//! directories below it, or ones that are given.
+//! Table spaces of a private PostgreSQL for its tables: directories below its data directory, or given ones.
 
 use std::fmt;
 use std::fs;
@@ -11,27 +10,27 @@ use super::owner::Owner;
 use super::process::failed;
 use crate::engine::Error;
 
-/// The most table spaces: more than a workload has tables and indexes are of no use.
+/// The maximum number of table spaces: more than a workload has tables and indexes are useless.
 const MOST: usize = 64;
-/// What the server is told where there are table spaces below its data directory: it would neither make them nor
-/// recover with them otherwise.
+/// The setting for table spaces below the data directory: without it the server would neither create them nor recover
+/// with them.
 pub(super) const SETTING: &str = "allow_in_place_tablespaces=on";
-/// Where a data directory has its table spaces, or the links to them.
+/// The subdirectory of a data directory with its table spaces, or links to them.
 const TABLE_SPACES: &str = "pg_tblspc";
-/// How the names of directories in given ones begin.
+/// Prefix of directory names in given directories.
 const PREFIX: &str = "graymark-";
 
-/// How many table spaces there are, and where.
+/// The number of table spaces, and their directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stripes {
-    /// So many below the data directory; of one, all is where it always is.
+    /// This many below the data directory; one is the default table space.
     Within(usize),
     /// One in each of these directories.
     In(Vec<PathBuf>),
 }
 
 impl Stripes {
-    /// Reads `4` or `/mnt/a,/mnt/b`.
+    /// Parses `4` or `/mnt/a,/mnt/b`.
     ///
     /// # Errors
     /// If it is neither.
@@ -53,7 +52,7 @@ impl Stripes {
         Ok(Stripes::In(directories))
     }
 
-    /// How many table spaces tables are spread over; 0 if all is where it always is.
+    /// Number of table spaces; 0 for the default one.
     pub fn number(&self) -> usize {
         match self {
             Stripes::Within(1) => 0,
@@ -62,19 +61,19 @@ impl Stripes {
         }
     }
 
-    /// How the names of table spaces begin.
+    /// Prefix of the names of table spaces.
     pub const PREFIX: &str = "graymark_";
 
-    /// The name of a table space, from 1.
+    /// The name of a table space, counted from 1.
     pub fn name(number: usize) -> String {
         format!("{}{number}", Stripes::PREFIX)
     }
 
-    /// Where a table space, counted from 1, is to be made for a data directory, as the server is told: an empty text is
-    /// one below the data directory. A given directory gets one of its own in it, for the server's user.
+    /// The location of a table space, counted from 1, for the server: an empty text is one below the data directory. A
+    /// given directory gets a subdirectory for the server's user.
     ///
     /// # Errors
-    /// If that cannot be made, or there is something in it.
+    /// If it cannot be created, or is not empty.
     pub(super) fn make(&self, number: usize, data: &Path, owner: Option<Owner>) -> Result<String, Error> {
         let Stripes::In(directories) = self else { return Ok(String::new()) };
         let Some(given) = directories.get(number.wrapping_sub(1)) else { return Ok(String::new()) };
@@ -90,7 +89,7 @@ impl Stripes {
         Ok(path.to_string_lossy().into_owned())
     }
 
-    /// Refuses given directories for a data directory that is yet to be made, if one of them has something of another.
+    /// Refuses given directories for a new data directory if one of them has a table space of another database.
     pub(super) fn are_free(&self, data: &Path) -> Result<(), Error> {
         match self {
             Stripes::In(directories) => directories.iter().try_for_each(|given| is_empty(&own(given, data))),
@@ -98,8 +97,8 @@ impl Stripes {
         }
     }
 
-    /// Refuses what does not go together with table spaces, or with directories outside of the data directory: a server
-    /// that loses a medium, one whose data directory is not given, one with standbys.
+    /// Refuses combinations that are not supported with table spaces, or with directories outside the data directory: a
+    /// server that loses a medium, one with a temporary data directory, one with standbys.
     pub(super) fn go_with(&self, loses_media: bool, data: Option<&Path>, standbys: u32) -> Result<(), Error> {
         let usage = |why: &str| Err(Error::Usage(format!("postgres:local?stripes=DIR,DIR: {why}, or give stripes=N")));
         match self {
@@ -126,12 +125,12 @@ impl fmt::Display for Stripes {
     }
 }
 
-/// The directory of a database in a given one.
+/// The subdirectory of a database in a given directory.
 fn own(given: &Path, data: &Path) -> PathBuf {
     given.join(format!("{PREFIX}{}", data.file_name().unwrap_or_default().to_string_lossy()))
 }
 
-/// Refuses a directory in which there is something.
+/// Refuses a directory that is not empty.
 fn is_empty(path: &Path) -> Result<(), Error> {
     match fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
         false => Ok(()),
@@ -142,14 +141,14 @@ fn is_empty(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether a data directory has table spaces of its own below it. Its server must then be told to expect them, or it
-/// would refuse to recover.
+/// Whether a data directory has table spaces below it. Its server needs a setting for them, or it would refuse to
+/// recover.
 pub(super) fn within(data: &Path) -> bool {
     let entries = fs::read_dir(data.join(TABLE_SPACES)).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
 }
 
-/// The directories outside of a data directory that its table spaces are in.
+/// The directories of its table spaces outside the data directory.
 pub(super) fn outside(data: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(data.join(TABLE_SPACES)).into_iter().flatten().flatten();
     entries.filter_map(|entry| fs::read_link(entry.path()).ok()).filter(|path| path.is_absolute()).collect()

@@ -7,14 +7,14 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use crate::engine::Error;
 use crate::size;
 
-/// What cannot stand in a value as it is.
+/// Characters to escape in a value.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
 
-/// The values of a URL by their names, in its order; none if it names a server that is there. The first of `schemes` is
-/// the one that errors name.
+/// The values of a URL by name, in order; `None` if it names an existing server. The first of `schemes` is used in
+/// errors.
 ///
 /// # Errors
-/// If it is neither.
+/// If it is invalid.
 pub fn values(url: &str, schemes: &[&str]) -> Result<Option<Vec<(String, String)>>, Error> {
     let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix(":local"));
     let Some(rest) = rest else { return Ok(None) };
@@ -30,7 +30,7 @@ pub fn values(url: &str, schemes: &[&str]) -> Result<Option<Vec<(String, String)
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let value = percent_decode_str(value).decode_utf8();
         let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?;
-        // It could end a line of a file that the server reads, and begin another.
+        // It could end a line of a configuration file, and begin another.
         if value.chars().any(char::is_control) {
             return Err(Error::Usage(format!("the value of {name} has control characters")));
         }
@@ -39,14 +39,14 @@ pub fn values(url: &str, schemes: &[&str]) -> Result<Option<Vec<(String, String)
     pairs.collect::<Result<Vec<_>, Error>>().map(Some)
 }
 
-/// The URL that has these values, in this order.
+/// The URL with these values, in this order.
 pub fn of(scheme: &str, values: impl IntoIterator<Item = (String, String)>) -> String {
     let pairs: Vec<String> =
         values.into_iter().map(|(name, value)| format!("{name}={}", utf8_percent_encode(&value, VALUE))).collect();
     if pairs.is_empty() { format!("{scheme}:local") } else { format!("{scheme}:local?{}", pairs.join("&")) }
 }
 
-/// The values that all private servers have in common, as they stand in a URL.
+/// The values that all private servers have, in the form of a URL.
 pub fn common(
     data: Option<&Path>,
     cpus: Option<&str>,
@@ -60,7 +60,7 @@ pub fn common(
     [data, cpus, memory].into_iter().flatten().chain(settings.iter().cloned())
 }
 
-/// Whether something is on, the value of `name`.
+/// Parses the value `on` or `off` of `name`.
 ///
 /// # Errors
 /// If it is neither on nor off.
@@ -68,19 +68,19 @@ pub fn switch(name: &str, value: &str) -> Result<bool, Error> {
     match value {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(Error::Usage(format!("{name}={value} is neither on nor off"))),
+        _ => Err(Error::Usage(format!("{name}={value} must be on or off"))),
     }
 }
 
-/// A size in bytes, the value of `name`.
+/// Parses a size in bytes, the value of `name`.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not a size.
 pub fn bytes(name: &str, value: &str) -> Result<u64, Error> {
     size::parse(value).map_err(|why| Error::Usage(format!("{name}: {why}")))
 }
 
-/// Whether a URL asks for a private server.
+/// Whether a URL is that of a private server.
 pub fn is_private(url: &str) -> bool {
     matches!(values(url, &["postgres", "postgresql", "mysql", "mariadb", "virtuoso"]), Ok(Some(_)))
 }

@@ -1,5 +1,4 @@
-//! A private Virtuoso: its own data directory and port, an ini file written from what is asked for, stopped with
-//! Graymark.
+//! A private Virtuoso: its own data directory and port, a generated ini file, stopped with Graymark.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -20,47 +19,47 @@ use crate::url::Password;
 
 /// The administrator of a private server.
 pub const USER: &str = "dba";
-/// The administrator's password in a database that was just made, which Graymark changes at once.
+/// The administrator's initial password, which Graymark changes at once.
 const FIRST_PASSWORD: &str = "dba";
 /// The driver of Debian's package libvirtodbc0, which does not register it.
 pub const DRIVER: &str = "virtodbc.so";
 const INI: &str = "graymark.ini";
 /// Bytes of a page, and of a buffer.
 pub const PAGE: u64 = 8_192;
-/// The fewest buffers that a server has: version 7.2.5 takes so many where its ini file asks for fewer.
+/// The minimum number of buffers: version 7.2.5 uses that if its ini file sets fewer.
 pub const FEWEST_BUFFERS: u32 = 20_000;
-/// The file that tells a data directory.
+/// The file that identifies a data directory.
 const DATABASE: &str = "graymark.db";
-/// The state of a login that was refused (ODBC's SQLSTATE).
+/// The SQLSTATE of a refused login.
 const REFUSED: &str = "28000";
-/// What the server says when it takes connections.
+/// The log message of a server that accepts connections.
 const READY: &str = "Server online at";
-/// Stripes are made this large at first, all of a segment together; the server extends them.
+/// The initial size of stripes, all of a segment together; the server extends them.
 const SEGMENT_MIB: u32 = 256;
 
-/// What server is wanted.
+/// Options of a private server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VirtuosoServerOptions {
-    /// Data directory to keep and use again; a temporary one, removed at the end, if none.
+    /// Data directory to keep and use again; `None` for a temporary one, removed at the end.
     pub data: Option<PathBuf>,
-    /// CPUs that it is bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
+    /// CPUs to which it is bound, as a list such as `0,2-3`; `None` for all that Graymark may use.
     pub cpus: Option<String>,
-    /// Bytes of memory that it and its page cache may use together; what the machine has if none.
+    /// Memory limit for it and its page cache, in bytes; `None` for no limit.
     pub memory: Option<u64>,
-    /// Buffers of 8 KiB (`NumberOfBuffers`); a quarter of the memory, from [`FEWEST_BUFFERS`] to 4 GiB, if none.
+    /// Buffers of 8 KiB (`NumberOfBuffers`); by default a quarter of the memory, from [`FEWEST_BUFFERS`] to 4 GiB.
     pub buffers: Option<u32>,
-    /// Buffers that may wait to be written (`MaxDirtyBuffers`); three quarters of all if none.
+    /// Maximum number of dirty buffers (`MaxDirtyBuffers`); by default three quarters of all.
     pub dirty: Option<u32>,
-    /// Minutes from one checkpoint of its own to the next (`CheckpointInterval`), 0 for none; 60 if none is given.
+    /// Minutes between its own checkpoints (`CheckpointInterval`), 0 for none; 60 by default.
     pub checkpoint: Option<u32>,
-    /// Files that the database is spread over; a single one if none.
+    /// Number of files of the database; `None` for a single one.
     pub stripes: Option<u32>,
-    /// Further settings of the section `[Parameters]`, as Virtuoso names them.
+    /// Further settings of the section `[Parameters]`, under Virtuoso's names.
     pub settings: Vec<(String, String)>,
 }
 
 impl VirtuosoServerOptions {
-    /// Buffers, as they will be.
+    /// The resulting number of buffers.
     pub fn buffers(&self) -> u32 {
         let usual =
             || u32::try_from(memory::usual_buffers_mib() * (1 << 20) / PAGE).unwrap_or(u32::MAX).max(FEWEST_BUFFERS);
@@ -74,14 +73,14 @@ impl VirtuosoServerOptions {
         let defaults = [
             ("ServerPort", format!("127.0.0.1:{port}")),
             ("DisableUnixSocket", "1".to_owned()),
-            // As the article's: taken as needed, and more than there are clients.
+            // As in the article: started as needed, and more than there are clients.
             ("ServerThreads", "1000".to_owned()),
             ("NumberOfBuffers", self.buffers().to_string()),
             ("MaxDirtyBuffers", self.dirty.unwrap_or(self.buffers() / 4 * 3).to_string()),
             ("CheckpointInterval", self.checkpoint.unwrap_or(60).to_string()),
             // Read committed; each session of Graymark sets its own.
             ("DefaultIsolation", "2".to_owned()),
-            // A query has one thread, so that a serial read is one.
+            // One thread per query, so that a serial read is serial.
             ("ThreadsPerQuery", "1".to_owned()),
             ("FDsPerFile", "16".to_owned()),
             ("CaseMode", "2".to_owned()),
@@ -95,7 +94,7 @@ impl VirtuosoServerOptions {
         ] {
             let _ = writeln!(ini, "{name} = {}", place(file));
         }
-        // Remap larger than the working set, as the article has it: a checkpoint then moves no pages within the files.
+        // Remap larger than the working set, as in the article: a checkpoint then moves no pages within the files.
         let _ = writeln!(ini, "xa_persistent_file = {}\nErrorLogLevel = 7\nFileExtend = 200", place("graymark.pxa"));
         let _ = writeln!(
             ini,
@@ -122,23 +121,22 @@ impl VirtuosoServerOptions {
     }
 }
 
-/// What a private server of Virtuoso has of its own.
+/// The parts of a private server that are specific to Virtuoso.
 #[derive(Debug)]
 pub struct Virtuoso {
     program: PathBuf,
     options: VirtuosoServerOptions,
 }
 
-/// A running private Virtuoso. When it is started again, what its log holds is worked again: ask for a checkpoint
-/// before, if that is not wanted.
+/// A running private Virtuoso. When it is started again, it replays its log: request a checkpoint first to avoid that.
 pub type Server = super::Server<Virtuoso>;
 
 impl Server {
-    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for some
-    /// seconds.
+    /// Creates the data directory if necessary, starts the server and waits until it accepts connections. Blocks for
+    /// some seconds.
     ///
     /// # Errors
-    /// If the options make no sense, there is no server program, or the server does not start.
+    /// If the options are inconsistent, there is no server program, or the server does not start.
     pub fn start(options: &VirtuosoServerOptions) -> Result<Server, Error> {
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let program = find_program()?;
@@ -159,9 +157,9 @@ impl Server {
         Ok(server)
     }
 
-    /// Sees that the administrator has the password, and gives it to him if he has his first one still. It listens on
-    /// the loopback by then: that nobody was faster than Graymark is looked up. A `new` password cannot be the server's
-    /// yet, and is not tried first: every wrong login brings Virtuoso nearer to refusing all of them for a while.
+    /// Sets the administrator's password if it is still the initial one. The server listens on the loopback by then, so
+    /// the number of earlier connections is checked. A `new` password cannot be the server's yet, and is not tried
+    /// first: Virtuoso refuses all logins for a while after several wrong ones.
     fn close(&self, new: bool) -> Result<(), Error> {
         let cannot = |diagnostic: Diagnostic| {
             Error::Database(format!("cannot set the password of the private Virtuoso: {diagnostic}"))
@@ -181,7 +179,7 @@ impl Server {
             _ => cannot(why),
         })?;
         connection.execute(&format!("SET PASSWORD \"{FIRST_PASSWORD}\" \"{}\"", self.password())).map_err(cannot)?;
-        // Its log does not have passwords: after a crash the first one would count again.
+        // Its log does not have passwords: after a crash the initial one would be valid again.
         connection.execute("CHECKPOINT").map_err(cannot)?;
         let rows = connection.query("SELECT sys_stat ('st_cli_connects')").map_err(cannot)?.rows;
         let connects = rows.first().and_then(|row| row.long(0).ok());
@@ -210,22 +208,22 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// What it was started with.
+    /// Its options.
     pub fn options(&self) -> &VirtuosoServerOptions {
         &self.kind.options
     }
 }
 
-/// What the log says, in Virtuoso's spelling, if another server has the database.
+/// The log message, in Virtuoso's spelling, if another server has the database.
 const RUNNING: &str = "Virtuoso is already runnning";
 
 impl Kind for Virtuoso {
     const NAME: &'static str = "Virtuoso";
-    /// It ends all sessions; what was committed is in its files or in its log.
+    /// Ends all sessions; committed data is in its files or in its log.
     const STOP: Ending = Ending { steps: &[(Signal::SIGTERM, Duration::from_secs(120))], orphaned: Signal::SIGTERM };
     const DISCARD: Ending = Ending { steps: &[], orphaned: Signal::SIGKILL };
     const PORT_TAKEN: &'static str = "already in use";
-    /// One that recovers when it is asked to end does so after that.
+    /// A server that recovers when it is asked to end does so after the recovery.
     const OLD_ONE_ENDS: &'static [&'static str] = &[RUNNING];
 
     fn program(&self) -> PathBuf {
@@ -236,7 +234,7 @@ impl Kind for Virtuoso {
         let ini = home.directory()?.create(INI)?.write_all(self.options.ini(&home.data, port).as_bytes());
         ini.map_err(|error| failed(&format!("cannot write {INI}"), &error))?;
         command.arg("-c").arg(home.data.join(INI)).arg("+foreground").current_dir(&home.data);
-        // It writes its log itself. Its dates are those of Graymark, wherever the machine stands.
+        // It writes its log itself. Its dates are in UTC, as Graymark's.
         command.stdout(Stdio::null()).stderr(Stdio::null()).env("TZ", "UTC");
         Ok(())
     }
@@ -245,7 +243,7 @@ impl Kind for Virtuoso {
         home.log().contains(READY)
     }
 
-    /// Its last line would have a file removed that keeps two servers from writing to the same database.
+    /// Its last line suggests removing the file that prevents two servers from writing to the same database.
     fn reason(log: &str) -> Option<&str> {
         log.lines().find(|line| line.contains(RUNNING))
     }
@@ -292,7 +290,7 @@ fn version_of(program: &Path) -> Option<String> {
 pub fn found() -> Result<Vec<Found>, Error> {
     let program = find_program()?;
     let version = version_of(&program).unwrap_or_default();
-    Ok(vec![Found { version, place: program.display().to_string() }])
+    Ok(vec![Found { version, place: program.display().to_string(), ..Found::default() }])
 }
 
 #[cfg(test)]
@@ -324,7 +322,7 @@ mod tests {
             assert_eq!(lines.iter().filter(|found| **found == line).count(), 1, "{line} in\n{ini}");
         }
         assert_eq!(lines.iter().filter(|line| line.starts_with("ServerThreads")).count(), 1);
-        // The section of the web server, even an empty one, would open a port to everyone.
+        // A section for the web server, even an empty one, would open a port to everyone.
         assert!(!ini.contains("HTTP"));
         assert!(!VirtuosoServerOptions::default().ini(Path::new("/d"), 1).contains("[Striping]"));
     }

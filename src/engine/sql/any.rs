@@ -1,4 +1,4 @@
-//! A connection of any kind, behind a pointer: for work where a session's speed does not matter.
+//! A type-erased connection, for work where speed does not matter.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,13 +9,13 @@ use crate::engine::Failure;
 type OnRow<'a> = dyn FnMut(usize, &dyn Row) -> Result<(), Failure> + 'a;
 type Exchanged<'a> = Pin<Box<dyn Future<Output = Result<Counts, Failure>> + 'a>>;
 
-/// What a [`Connection`] does, without its type.
-trait Exchange: Send {
+/// The methods of a [`Connection`], without its type.
+trait Exchange {
     fn exchange<'a>(&'a mut self, calls: &'a [Call<'a>], on_row: &'a mut OnRow<'a>) -> Exchanged<'a>;
     fn unreadable(&mut self, why: &Failure) -> Failure;
 }
 
-impl<C: Connection + Send> Exchange for C {
+impl<C: Connection> Exchange for C {
     fn exchange<'a>(&'a mut self, calls: &'a [Call<'a>], on_row: &'a mut OnRow<'a>) -> Exchanged<'a> {
         Box::pin(Connection::exchange(self, calls, on_row))
     }
@@ -25,12 +25,12 @@ impl<C: Connection + Send> Exchange for C {
     }
 }
 
-/// A connection of any kind.
+/// A connection of any type. It stays on the thread that opened it: ODBC connections cannot move to another one.
 pub struct AnyConnection(Box<dyn Exchange>);
 
 impl AnyConnection {
-    /// This connection.
-    pub fn of(connection: impl Connection + Send) -> AnyConnection {
+    /// Wraps a connection.
+    pub fn of(connection: impl Connection) -> AnyConnection {
         AnyConnection(Box::new(connection))
     }
 }

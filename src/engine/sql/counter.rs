@@ -1,5 +1,5 @@
-//! The counters of tests over the statement interface: a step is a transaction of two statements, or one call of a
-//! procedure; a look is one statement in both ways.
+//! The test workload `counter` over the statement interface: a step is a transaction of two statements, or one call of
+//! a procedure; a look is one statement in both cases.
 
 use super::{Arg, Call, Connection, Row, SqlWorkload};
 use crate::engine::{Failure, Session};
@@ -12,7 +12,7 @@ const NOTE: usize = 1;
 const LOOK: usize = 2;
 const STEP: usize = 3;
 
-/// A session in either way of speaking.
+/// A session with statements or procedures.
 pub struct CounterSession<C> {
     connection: C,
     via: Via,

@@ -1,10 +1,10 @@
-//! Looks for single rows by what nobody changes of them. Rows of one kind are sought together, as not all tables have
-//! an index for it.
+//! Looks up single rows by their unchanging columns. Rows of one kind are searched together, because not all tables
+//! have an index for it.
 
 use crate::workload::trace::{Mark, Trace};
 use crate::workload::value::Money;
 
-/// How a database keeps money.
+/// How a database stores money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amounts {
     /// As decimal numbers.
@@ -16,14 +16,14 @@ pub enum Amounts {
 /// A query that counts the rows of several traces: one row `(number, count)` for each trace that has any.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Query {
-    /// As all dialects have it.
+    /// In SQL common to all dialects.
     pub sql: String,
-    /// The places of its traces among all, by number.
+    /// The index of each trace, by number.
     places: Vec<usize>,
 }
 
 impl Query {
-    /// Notes a row of the answer.
+    /// Adds a row of the answer.
     pub fn note(&self, number: i64, count: i64, found: &mut [i64]) {
         let place = usize::try_from(number).ok().and_then(|number| self.places.get(number));
         if let Some(sum) = place.and_then(|place| found.get_mut(*place)) {
@@ -32,10 +32,10 @@ impl Query {
     }
 }
 
-/// Traces that are sought by one query where a query may have that many parts; SQLite has room for 500.
+/// Traces per query if a query may have that many parts; the limit of SQLite is 500.
 pub const TOGETHER: usize = 400;
 
-/// The queries for all traces, each for at most so many.
+/// The queries for all traces, with at most `together` in each.
 pub fn queries(traces: &[Trace], together: usize, amounts: Amounts) -> Vec<Query> {
     let mut marks: Vec<&'static Mark> = Vec::new();
     for trace in traces {
@@ -70,14 +70,14 @@ fn sql(mark: &Mark, sought: &[&Trace], amounts: Amounts) -> String {
     format!("SELECT n, count(*) FROM ({rows}) sought, {} GROUP BY n", tables(mark, equal))
 }
 
-/// Not all databases know rows without a table, so a single trace has none.
+/// A query for a single trace, without a table of values: not all databases support rows without a table.
 fn single(mark: &Mark, trace: &Trace, amounts: Amounts) -> String {
     let equal = mark.columns.iter().zip(trace.values).map(|(column, value)| format!("{column} = {value}"));
     let equal = equal.chain(mark.amount.map(|column| format!("{column} = {}", literal(trace.amount, amounts))));
     format!("SELECT 0, count(*) FROM {}", tables(mark, equal))
 }
 
-/// The tables of a mark, and what has to be equal in them.
+/// The tables of a mark, and the conditions for their columns.
 fn tables(mark: &Mark, equal: impl Iterator<Item = String>) -> String {
     let (second, pairs) = mark.joined.map_or((String::new(), &[][..]), |(table, pairs)| (format!(", {table}"), pairs));
     let equal = equal.chain(pairs.iter().map(|(one, other)| format!("{one} = {other}")));

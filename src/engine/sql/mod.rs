@@ -1,9 +1,11 @@
-//! What SQL engines share: transactions written once over a small statement interface, with dialects as data.
+//! Transactions of SQL engines, written once over a small statement interface, with dialects as data.
 
 mod any;
+pub mod columns;
 #[cfg(test)]
 mod counter;
 pub mod debitcredit;
+pub mod lines;
 pub mod lookup;
 pub mod restore;
 pub mod script;
@@ -16,23 +18,23 @@ pub use workload::{Command, Note, Reply, SqlWorkload, WorkloadSql};
 use super::Failure;
 use crate::workload::value::{Money, Rate, Timestamp, Value};
 
-/// A parameter of a statement. Columns of one call all have the same length, and the statement is worked for each of
-/// their places: an engine with arrays sends them whole, any other repeats the statement. With columns of no length it
-/// is not worked at all.
+/// A parameter of a statement. All columns of a call have the same length, and the statement is executed for each of
+/// their rows: an engine with arrays sends whole columns, others repeat the statement. With empty columns it is not
+/// executed.
 #[derive(Clone, Copy, Debug)]
 pub enum Arg<'a> {
-    /// The same for all places.
+    /// The same value for all rows.
     One(Value<'a>),
-    /// An integer for each place.
+    /// An integer for each row.
     Ints(&'a [i32]),
-    /// An amount for each place.
+    /// An amount for each row.
     Moneys(&'a [Money]),
-    /// A text for each place.
+    /// A text for each row.
     Texts(&'a [&'a str]),
 }
 
 impl<'a> Arg<'a> {
-    /// The places of a column; none for what all places share.
+    /// The length of a column; `None` for a single value.
     pub fn places(&self) -> Option<usize> {
         match self {
             Arg::One(_) => None,
@@ -42,7 +44,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// What there is at a place; none beyond the end of a column.
+    /// The value of a row; `None` beyond the end of a column.
     pub fn at(&self, place: usize) -> Option<Value<'a>> {
         match self {
             Arg::One(value) => Some(*value),
@@ -76,7 +78,7 @@ pub trait Row {
     fn money(&self, column: usize) -> Result<Money, Failure>;
     /// A tax or discount.
     fn rate(&self, column: usize) -> Result<Rate, Failure>;
-    /// Text, without the blanks of a padded column.
+    /// Text, without the padding of a fixed-length column.
     fn text(&self, column: usize) -> Result<&str, Failure>;
     /// Date and time.
     fn time(&self, column: usize) -> Result<Timestamp, Failure>;
@@ -84,37 +86,43 @@ pub trait Row {
     fn optional_time(&self, column: usize) -> Result<Option<Timestamp>, Failure>;
 }
 
-/// A connection that speaks statements.
+/// A connection that executes statements.
 ///
 /// A statement outside `Begin` and `Commit` is a transaction of its own. When `exchange` fails, the implementation has
 /// rolled back whatever was open, and the connection can be used again unless the failure is [`Failure::Disconnected`].
 /// The failure is `ambiguous` exactly when the calls held a `Commit`, or a writing statement outside a transaction,
-/// whose fate is unknown.
+/// with an unknown outcome.
 pub trait Connection: 'static {
-    /// Works the calls in order, in one round trip where the wire allows it. `on_row` gets each row with the place of
-    /// its call in `calls`. Returns for each call the number of rows it returned or, where it returns none, affected.
+    /// Executes the calls in order, in one round trip if the protocol allows it. `on_row` gets each row with the index
+    /// of its call in `calls`. Returns for each call the number of rows it returned or, if it returns none, affected.
     fn exchange(
         &mut self,
         calls: &[Call<'_>],
         on_row: &mut dyn FnMut(usize, &dyn Row) -> Result<(), Failure>,
     ) -> impl Future<Output = Result<Counts, Failure>>;
 
-    /// What the server calls it: the number of its process or connection; none if that is not known.
+    /// The server's id of its process or connection; `None` if unknown.
     fn id(&self) -> Option<u64> {
         None
     }
 
-    /// The number of its host in the URL; none where there are not several.
+    /// The index of its host in the URL; `None` if there is only one.
     fn host(&self) -> Option<usize> {
         None
     }
 
-    /// What has committed cannot be made sense of: the session must not go on as if it were rolled back, and its
-    /// transaction's fate is unknown.
+    /// Number of round trips so far; `None` if there is no network or they are not counted.
+    fn round_trips(&self) -> Option<u64> {
+        None
+    }
+
+    /// Called for an unreadable reply after a commit: the session must not continue as if it were rolled back, and the
+    /// outcome of its transaction is unknown.
     fn unreadable(&mut self, why: &Failure) -> Failure;
 }
 
-/// The most calls of one exchange: a New-Order whose fifteen lines all name the same stock needs a pass for each.
+/// The maximum number of calls in one exchange: a New-Order whose fifteen lines all have the same stock needs a pass
+/// for each.
 pub const MAX_CALLS: usize = 20;
 
 /// Rows returned or affected by each call of an exchange.

@@ -1,15 +1,15 @@
-//! Taking back what transactions did to a population: what the scripts of the SQL engines have in common.
+//! Undoes the effects of transactions on a population: the common part of the SQL engines' scripts.
 //!
-//! A script is a `.sql` file of named statements (see [`script`]) that are worked in order, in one transaction. Notes
-//! below the name say more of a statement:
-//! - `undoes: TABLE`: it deletes, changes back or puts back rows of that table; they are counted.
-//! - `generates: TABLE (COLUMN, …)`: it returns a row for each unit of the population that is needed, the number of the
+//! A script is a `.sql` file of named statements (see [`script`]) that are executed in order, in one transaction. Notes
+//! below the name describe a statement:
+//! - `undoes: TABLE`: it deletes, changes or inserts rows of that table; they are counted.
+//! - `generates: TABLE (COLUMN, …)`: it returns a row for each needed unit of the population: the number of the
 //!   table's part and the unit in it. The engine writes these columns of the unit's rows, as they were loaded, into the
 //!   temporary table `initial_TABLE`.
-//! - `title: WHAT MUST HOLD`: it returns rows that are not as they were loaded. These run when the transaction is
+//! - `title: CONDITION`: it returns rows that do not match the load. These run after the transaction has been
 //!   committed.
 //!
-//! A statement without a note prepares others.
+//! A statement without a note is a preparation for others.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -20,49 +20,48 @@ use crate::result::{Finding, LoadStep, Manifest, RestoreReport};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Table};
 
-/// What a statement of a script is for.
+/// The purpose of a statement of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// It prepares others.
     Prepare,
     /// It undoes rows of a table, an index into the workload's tables.
     Undo(usize),
-    /// It names units of a table whose rows are to be made.
+    /// It returns units of a table whose rows are to be generated.
     Generate(Generated),
 }
 
-/// Columns of rows that are made anew.
+/// Columns of rows that are generated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generated {
     /// Index into the workload's tables.
     pub table: usize,
-    /// The temporary table that takes them.
+    /// The temporary table for them.
     pub into: String,
     /// Its columns, in the table's order.
     pub columns: Vec<&'static str>,
-    /// For each column of the table whether it is one of them.
+    /// For each column of the table whether it is included.
     picked: Vec<bool>,
 }
 
 impl Generated {
-    /// Lets only these columns through to `sink`.
+    /// Passes only these columns on to `sink`.
     pub fn pick<'a, S: RowSink>(&'a self, sink: &'a mut S) -> impl RowSink + 'a {
         Picked { sink, picked: &self.picked, column: 0 }
     }
 }
 
-/// A script taken apart.
+/// A parsed script.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// What is worked in one transaction, in order.
+    /// The statements of the transaction, in order.
     pub steps: Vec<(Named<'static>, Step)>,
-    /// What must hold afterwards: the script's own conditions, then those of the workload's consistency conditions that
-    /// are quick.
+    /// Conditions to verify afterwards: the script's own, then the quick ones of the workload's consistency conditions.
     pub conditions: Vec<Named<'static>>,
 }
 
 impl Script {
-    /// Reads a script. The error names what cannot be understood.
+    /// Parses a script. The error names the invalid part.
     pub fn of(tables: &'static [Table], restore: &'static str, consistency: &'static str) -> Result<Script, Error> {
         let (conditions, statements): (Vec<_>, Vec<_>) =
             script::statements(restore).into_iter().partition(|statement| statement.notes.contains_key("title"));
@@ -112,7 +111,7 @@ impl Parts {
         Parts(population.parts().into_iter().map(|part| ((part.table, part.number), part)).collect())
     }
 
-    /// The part and unit that a database names; none if the population has no such unit.
+    /// The part and unit with these numbers; `None` if the population has no such unit.
     pub fn find(&self, table: usize, number: i32, unit: i32) -> Option<(&Part, u32)> {
         let (number, unit) = (u32::try_from(number).ok()?, u32::try_from(unit).ok()?);
         self.0.get(&(table, number)).filter(|part| unit < part.units).map(|part| (part, unit))
@@ -160,13 +159,13 @@ impl<S: RowSink> RowSink for Picked<'_, S> {
     }
 }
 
-/// Whether what a database holds can be restored to `manifest`; the error says why not.
+/// Whether a database can be restored to `manifest`; the error says why not.
 pub fn restorable(there: &DatabaseState, manifest: &Manifest) -> Result<(), Error> {
     Err(Error::Usage(match there {
         DatabaseState::Complete(there) if there == manifest => return Ok(()),
         DatabaseState::Complete(_) => "it was loaded anew just now: try again".to_owned(),
         DatabaseState::Nothing => "there is nothing to restore: load it first".to_owned(),
-        DatabaseState::Unfinished(_) => "its load has not ended: go on with graymark load".to_owned(),
+        DatabaseState::Unfinished(_) => "its load has not ended: continue it with graymark load".to_owned(),
         DatabaseState::Other { workload } => {
             format!("it holds the workload {workload}: name that, or another database")
         }
@@ -175,7 +174,7 @@ pub fn restorable(there: &DatabaseState, manifest: &Manifest) -> Result<(), Erro
     }))
 }
 
-/// A report that is being written: phases are timed and told.
+/// A report in progress: phases are timed and reported.
 pub struct Progress<'a> {
     told: &'a (dyn Fn(LoadStep) + Send + Sync),
     began: Instant,
@@ -184,19 +183,19 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Of a restore that begins now.
+    /// Begins a restore now.
     pub fn new(tables: &[Table], told: &'a (dyn Fn(LoadStep) + Send + Sync)) -> Self {
         let undone = tables.iter().map(|table| (table.name.to_owned(), 0)).collect();
         let now = Instant::now();
         Progress { told, began: now, phase_began: now, report: RestoreReport { undone, ..RestoreReport::default() } }
     }
 
-    /// A statement begins.
+    /// Reports the start of a statement.
     pub fn step(&self, name: &'static str) {
         (self.told)(LoadStep::Phase(name));
     }
 
-    /// So many rows of a table were undone.
+    /// Adds undone rows of a table.
     pub fn undone(&mut self, table: usize, rows: u64) {
         if let Some((_, undone)) = self.report.undone.get_mut(table) {
             *undone += rows;
@@ -204,18 +203,18 @@ impl<'a> Progress<'a> {
         (self.told)(LoadStep::Rows { rows, bytes: 0, resumed: false });
     }
 
-    /// A phase has ended.
+    /// Ends a phase.
     pub fn phase(&mut self, name: &str) {
         self.report.phases.push((name.to_owned(), self.phase_began.elapsed().as_secs_f64()));
         self.phase_began = Instant::now();
     }
 
-    /// Something was verified.
+    /// Adds a verification.
     pub fn found(&mut self, finding: Finding) {
         self.report.findings.push(finding);
     }
 
-    /// The whole report.
+    /// The complete report.
     pub fn end(mut self) -> RestoreReport {
         self.report.seconds = self.began.elapsed().as_secs_f64();
         self.report
@@ -238,10 +237,8 @@ mod tests {
         let script = Script::of(Tpcc::TABLES, file, quick).unwrap();
         let steps: Vec<&Step> = script.steps.iter().map(|(_, step)| step).collect();
         assert_eq!(steps[..2], [&Step::Prepare, &Step::Undo(schema::STOCK)]);
-        assert!(
-            matches!(steps[2], Step::Generate(made) if made.into == "initial_stock" && made.columns == ["s_i_id", "s_w_id"]),
-            "{steps:?}"
-        );
+        let Step::Generate(made) = steps[2] else { panic!("{steps:?}") };
+        assert_eq!((made.into.as_str(), &made.columns[..]), ("initial_stock", &["s_i_id", "s_w_id"][..]));
         assert_eq!(script.conditions.iter().map(|condition| condition.name).collect::<Vec<_>>(), ["d", "q"]);
         for wrong in
             ["undoes: stocks", "generates: stock", "generates: stock (s_w_id, s_i_id)", "generates: stock (nothing)"]

@@ -1,4 +1,4 @@
-//! Reads `.sql` files whose statements have names, so that a DBA can read them and the code can find them.
+//! Parses `.sql` files with named statements.
 //!
 //! A statement begins after a line `-- name: NAME` and ends at the next one or at the end of the file. Further comment
 //! lines of the form `-- key: text` directly below the name belong to it.
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A named statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
-    /// What follows `-- name:`.
+    /// The text after `-- name:`.
     pub name: &'a str,
     /// The `-- key: text` lines below the name.
     pub notes: BTreeMap<&'a str, &'a str>,
@@ -16,7 +16,7 @@ pub struct Named<'a> {
     pub sql: &'a str,
 }
 
-/// The named statements of a file, in its order.
+/// The named statements of a file, in order.
 pub fn statements(file: &str) -> Vec<Named<'_>> {
     let mut found = Vec::new();
     let mut rest = file;
@@ -32,7 +32,7 @@ pub fn statements(file: &str) -> Vec<Named<'_>> {
 
 /// The statements of a dialect's file in the order of `names`; every name must be there exactly once, and no other.
 ///
-/// The error says in one line what is missing or too much.
+/// The error names the missing or unknown statement.
 pub fn select<'a>(file: &'a str, names: &[&str]) -> Result<Vec<&'a str>, String> {
     let found = statements(file);
     if let Some(unknown) = found.iter().find(|statement| !names.contains(&statement.name)) {

@@ -1,6 +1,6 @@
-//! A workload's SQL: what it asks of a dialect, and what a dialect has of it.
+//! A workload's SQL: the statements that it needs from a dialect, and the files of the dialect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::script::{self, Named};
 use super::{Arg, Connection};
@@ -9,56 +9,56 @@ use crate::engine::{Error, Session};
 use crate::result::{Manifest, Via};
 use crate::workload::{Table, Workload};
 
-/// A workload that runs on SQL databases: its transactions, written once over a [`Connection`].
+/// A workload that runs on SQL databases: its transactions are written once over a [`Connection`].
 pub trait SqlWorkload: Workload {
     /// Its sessions over a connection.
     type Session<C: Connection>: Session<Self>;
 
     /// Names of the statements of its transactions, in the order of their numbers: a dialect's `statements.sql`.
     const STATEMENTS: &'static [&'static str];
-    /// Names of the calls of procedures; their numbers follow on the statements': a dialect's `calls.sql`, which may
-    /// also have calls under the names of statements that they stand for.
+    /// Names of the procedure calls; their numbers follow those of the statements: a dialect's `calls.sql`, which may
+    /// also have calls under the names of statements that they replace.
     const CALLS: &'static [&'static str];
 
-    /// The file that makes the tables of a profile.
+    /// The file that creates the tables of a profile.
     fn schema_file(_profile: usize) -> &'static str {
         "schema.sql"
     }
     /// A session over a connection that has the statements, or the calls.
     fn session<C: Connection>(connection: C, via: Via) -> Self::Session<C>;
-    /// The text that stands for `?note` in a statement, from its number, its arguments and what was chosen; none if it
-    /// has no such text.
+    /// The text for `?note` in a statement, from its number, its arguments and the chosen row's id; `None` if it has no
+    /// such text.
     fn note(_number: usize, _arguments: &[Arg<'_>], _chosen: Option<i64>) -> Option<String> {
         None
     }
 }
 
-/// Makes the `?note` of a statement from its number, its arguments and what was chosen.
+/// Generates the `?note` of a statement from its number, its arguments and the chosen row's id.
 pub type Note = fn(usize, &[Arg<'_>], Option<i64>) -> Option<String>;
 
-/// In what form the rows of a reply come.
+/// The format of the rows of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reply {
     /// As rows.
     #[default]
     Rows,
-    /// One row: its arrays are unfolded into a row for each of their places, behind a row of the other columns.
+    /// One row: its arrays are unfolded into a row for each of their elements, after a row of the other columns.
     Arrays,
-    /// One text of lines, with tabs between columns. The columns of further lines are counted on from those of the
+    /// One text with a row per line and tabs between columns. The column numbers of further lines continue those of the
     /// first.
     Lines,
-    /// One text of whole numbers, two for a row.
+    /// One text of integers, two for a row.
     Pairs,
 }
 
-/// A statement or call that a session sends again and again.
+/// A statement or call that a session executes repeatedly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     /// Its text.
     pub sql: &'static str,
-    /// Whether it writes: then a connection lost while it ran on its own leaves its fate open.
+    /// Whether it writes: then a connection lost during it, outside a transaction, leaves its outcome unknown.
     pub writes: bool,
-    /// In what form its rows come.
+    /// The format of its rows.
     pub reply: Reply,
 }
 
@@ -76,7 +76,7 @@ impl Command {
     }
 }
 
-/// What a dialect has of a workload.
+/// A workload's files in a dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadSql {
     /// The workload's name.
@@ -91,11 +91,12 @@ pub struct WorkloadSql {
     calls: &'static [&'static str],
     note: Note,
     schema_file: fn(usize) -> &'static str,
+    profiles: usize,
     profile: fn(&BTreeMap<String, i64>) -> Option<usize>,
 }
 
 impl WorkloadSql {
-    /// Of a workload in a dialect.
+    /// The files of a workload in a dialect.
     pub fn of<W: SqlWorkload>(dialect: &'static Dialect) -> WorkloadSql {
         WorkloadSql {
             name: W::NAME,
@@ -106,11 +107,12 @@ impl WorkloadSql {
             calls: W::CALLS,
             note: W::note,
             schema_file: W::schema_file,
+            profiles: W::PROFILES.len(),
             profile: W::profile,
         }
     }
 
-    /// What makes the `?note` of a statement.
+    /// The function that generates the `?note` of a statement.
     pub fn note(&self) -> Note {
         self.note
     }
@@ -120,57 +122,105 @@ impl WorkloadSql {
         self.dialect.text(self.name, name).unwrap_or_default()
     }
 
-    /// What makes the tables of a population.
+    /// A file that is merged from parts.
+    fn whole(&self, name: &'static str) -> &'static str {
+        self.dialect.whole(self.name, name).unwrap_or_default()
+    }
+
+    /// Creates the tables of a population.
     pub fn schema(&self, manifest: &Manifest) -> &'static str {
         self.schema_of((self.profile)(&manifest.parameters).unwrap_or_default())
     }
 
-    /// What makes the tables of a profile.
+    /// Creates the tables of a profile.
     pub fn schema_of(&self, profile: usize) -> &'static str {
         self.file((self.schema_file)(profile))
     }
 
-    /// Its keys and indexes, each under the name of the index that it makes. Largest tables first.
+    /// All names in the definitions of its tables, in lower case, whatever the profile: the columns that Graymark
+    /// creates are among them.
+    pub fn own_columns(&self) -> HashSet<String> {
+        let of_tables = self.tables.iter().flat_map(|table| table.columns).map(|column| column.name);
+        let texts = (0..self.profiles).map(|profile| self.schema_of(profile));
+        let named = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+        of_tables.chain(named).map(str::to_lowercase).collect()
+    }
+
+    /// Distributes its tables over nodes after their creation; empty if the database does that itself.
+    pub fn distribution(&self) -> &'static str {
+        self.file("distribution.sql")
+    }
+
+    /// Queries the node of each unit of scale, such as a warehouse: rows of the unit and its node. `None` if
+    /// unsupported.
+    pub fn placement(&self) -> Option<&'static str> {
+        self.dialect.text(self.name, "placement.sql")
+    }
+
+    /// Its keys and indexes, each under the name of the index that it creates. Largest tables first.
     pub fn keys(&self) -> Vec<Named<'static>> {
         script::statements(self.file("keys.sql"))
     }
 
-    /// Its foreign keys, each under the name of the constraint that it makes.
+    /// Its foreign keys, each under the name of the constraint that it creates.
     pub fn foreign_keys(&self) -> Vec<Named<'static>> {
         script::statements(self.file("foreign_keys.sql"))
     }
 
-    /// What makes its procedures; empty if the dialect has none.
-    pub fn procedures(&self) -> &'static str {
-        if self.dialect.procedures { self.file("procedures.sql") } else { "" }
+    /// An error if a manifest requires foreign keys and the dialect has none.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub fn has_foreign_keys(&self, manifest: &Manifest) -> Result<(), Error> {
+        if !manifest.foreign_keys || !self.foreign_keys().is_empty() {
+            return Ok(());
+        }
+        let Dialect { of, .. } = self.dialect;
+        Err(Error::Usage(format!(
+            "the foreign keys of {} cannot be declared on {of}: leave --foreign-keys out",
+            self.name
+        )))
     }
 
-    /// What removes its procedures, where they are not removed by their names.
+    /// Creates its procedures; empty if the dialect has none.
+    pub fn procedures(&self) -> &'static str {
+        if self.dialect.procedures { self.whole("procedures.sql") } else { "" }
+    }
+
+    /// Drops its procedures, if they are not dropped by name.
     pub fn drop_procedures(&self) -> &'static str {
         if self.dialect.procedures { self.file("drop.sql") } else { "" }
     }
 
-    /// What takes back what transactions did: see [`super::restore`].
+    /// Undoes the effects of transactions: see [`super::restore`].
     ///
     /// # Errors
-    /// If the dialect cannot.
+    /// If the dialect has no such script.
     pub fn restore(&self) -> Result<&'static str, Error> {
-        self.dialect.text(self.name, "restore.sql").ok_or_else(|| self.no_restore())
+        let text = self.dialect.text(self.name, "restore.sql");
+        text.filter(|text| !script::statements(text).is_empty()).ok_or_else(|| self.no_restore())
     }
 
-    /// What asks for that which hangs on the tables: rows of a kind, `table` or `view`, a name, and the table needed.
+    /// Queries the objects that depend on the tables: rows of a kind, `table` or `view`, a name, and the table needed.
     ///
     /// # Errors
-    /// If the dialect cannot ask.
+    /// If the dialect has no such query.
     pub fn dependents(&self) -> Result<&'static str, Error> {
-        const FILE: &str = "dependents.sql";
-        let text = self.dialect.own_text(FILE).unwrap_or_default();
-        let query = script::select(text, &["dependents"]);
-        let query = query.map_err(|why| Error::Database(format!("{FILE} of {}: {why}", self.dialect.of)))?;
-        Ok(query[0])
+        self.own_query("dependents.sql", "dependents")
     }
 
-    /// Says that there is no restore.
+    /// A named query of a file that belongs to no workload.
+    ///
+    /// # Errors
+    /// If the dialect has no such query.
+    pub fn own_query(&self, file: &str, name: &str) -> Result<&'static str, Error> {
+        let queries = script::statements(self.dialect.own_text(file).unwrap_or_default());
+        let query = queries.into_iter().find(|query| query.name == name && !query.sql.is_empty());
+        let missing = || Error::Database(format!("{file} of {}: no statement is called `{name}`", self.dialect.of));
+        query.map(|query| query.sql).ok_or_else(missing)
+    }
+
+    /// The error for a dialect without restore.
     pub fn no_restore(&self) -> Error {
         Error::Usage(format!(
             "a database on {} cannot be restored: remove its tables with graymark drop {}, and load it again",
@@ -180,7 +230,7 @@ impl WorkloadSql {
 
     /// The named queries of its consistency conditions.
     pub fn consistency(&self) -> &'static str {
-        self.file("consistency.sql")
+        self.whole("consistency.sql")
     }
 
     /// The query of its effects.
@@ -194,10 +244,10 @@ impl WorkloadSql {
             .map_err(|why| Error::Database(format!("effects.sql: {why}")))
     }
 
-    /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
+    /// The commands of a session, by number; `None` for a number that is not used with `via`.
     ///
     /// # Errors
-    /// If the dialect does not speak in this way, or a file is incomplete.
+    /// If the dialect does not support `via`, or a file is incomplete.
     pub fn commands(&self, via: Via) -> Result<Vec<Option<Command>>, Error> {
         let commands = match via {
             Via::Statements => self.all("statements.sql", self.statements, &[]),
@@ -208,8 +258,8 @@ impl WorkloadSql {
         })
     }
 
-    /// The statements of a file in the order of `names`, each of the first folder that has it; those of the last names
-    /// must all be there.
+    /// The statements of a file in the order of `names`, each from the first folder that has it; those named `last` are
+    /// mandatory.
     fn all(&self, file: &str, names: &[&str], last: &[&str]) -> Result<Vec<Option<Command>>, String> {
         let mut found: Vec<Named<'static>> = Vec::new();
         for text in self.dialect.texts(self.name, file) {
@@ -234,10 +284,10 @@ impl WorkloadSql {
         names.iter().chain(last).map(command).collect()
     }
 
-    /// How transactions are spoken: as asked, else by the dialect's fastest way.
+    /// Statements or procedures: as requested, otherwise the dialect's faster one.
     ///
     /// # Errors
-    /// If the dialect does not speak in the way that is asked for.
+    /// If the dialect does not support the requested one.
     pub fn via(dialect: &Dialect, asked: Option<Via>) -> Result<Via, Error> {
         let of = dialect.of;
         match asked {

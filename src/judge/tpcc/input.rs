@@ -1,6 +1,6 @@
-//! Clauses 5.2.3, 5.5.1.5 and 2.7.4.2: the mix, and what the inputs of the interval were.
+//! Clauses 5.2.3, 5.5.1.5 and 2.7.4.2: the mix, and the inputs of the transactions in the interval.
 
-use super::{LIMITS, NO_TRANSACTION, Rule, SCALE_OF_ONE, because, noted, worked};
+use super::{LIMITS, NO_TRANSACTION, Rule, SCALE_OF_ONE, completed_summary, with_note, with_reason};
 use crate::result::summary::{Clause, Summary};
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
@@ -14,15 +14,16 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
 
 /// Clause 5.2.3.
 fn mix(summary: &Summary) -> Vec<Clause> {
-    let all: u64 = summary.transactions.values().map(|transaction| transaction.completed).sum();
+    let completed = summary.transactions.values().map(|transaction| transaction.completed);
+    let all = completed.fold(0, u64::saturating_add);
     let judged = |limits: &super::Limits| {
         let least = limits.share?;
         let rule = Rule::new("5.2.3", format!("share of {}", limits.name), format!(">= {least:.1} %"));
         if all == 0 {
-            return Some(rule.not_tested("no transaction was completed"));
+            return Some(rule.not_tested("no transaction completed"));
         }
         let count = summary.transactions.get(limits.transaction).map_or(0, |transaction| transaction.completed);
-        // Cards are dealt without replacement, so the true error is smaller.
+        // The deck is dealt without replacement, so the true error is smaller.
         Some(rule.sample(percent(count, all), error(least, all), &(least..=100.0), " %"))
     };
     LIMITS.iter().filter_map(judged).collect()
@@ -30,7 +31,7 @@ fn mix(summary: &Summary) -> Vec<Clause> {
 
 fn rollbacks(summary: &Summary) -> Clause {
     let rule = Rule::new("5.5.1.5", "New-Orders rolled back", "0.9 to 1.1 %");
-    match worked(summary, "new_order") {
+    match completed_summary(summary, "new_order") {
         Some(new_order) => {
             let share = percent(new_order.rolled_back, new_order.completed);
             rule.sample(share, error(1.0, new_order.completed), &(0.9..=1.1), " %")
@@ -41,10 +42,10 @@ fn rollbacks(summary: &Summary) -> Clause {
 
 fn lines(summary: &Summary) -> Clause {
     let rule = Rule::new("5.5.1.5", "lines of an order, mean", "9.5 to 10.5");
-    match worked(summary, "new_order").zip(summary.tallies.get("order_lines")) {
+    match completed_summary(summary, "new_order").zip(summary.tallies.get("order_lines")) {
         Some((new_order, lines)) => {
             let orders = new_order.completed as f64;
-            // Of a uniform distribution of the whole numbers 5 to 15.
+            // Uniform distribution of the integers 5 to 15.
             let error = (10.0 / orders).sqrt();
             rule.sample(*lines as f64 / orders, error, &(9.5..=10.5), "")
         }
@@ -52,21 +53,21 @@ fn lines(summary: &Summary) -> Clause {
     }
 }
 
-/// What is counted, of what, the rule, and its bounds around the share that inputs are drawn with, in percent.
-type Share = (&'static str, Of, &'static str, f64, f64);
+/// The counted quantity, its base, the rule, the share that inputs are drawn with, and its tolerance, in percent.
+type Share = (&'static str, Base, &'static str, f64, f64);
 
-/// What a share is of.
+/// The base of a share.
 #[derive(Clone, Copy)]
-enum Of {
+enum Base {
     Transactions(&'static str),
     OrderLines,
 }
 
 const SHARES: [Share; 4] = [
-    ("remote_order_lines", Of::OrderLines, "order lines supplied by a remote warehouse", 1.0, 0.05),
-    ("remote_payments", Of::Transactions("payment"), "Payments of a remote customer", 15.0, 1.0),
-    ("payments_by_name", Of::Transactions("payment"), "Payments by last name", 60.0, 3.0),
-    ("order_status_by_name", Of::Transactions("order_status"), "Order-Statuses by last name", 60.0, 3.0),
+    ("remote_order_lines", Base::OrderLines, "order lines supplied by a remote warehouse", 1.0, 0.05),
+    ("remote_payments", Base::Transactions("payment"), "Payments of a remote customer", 15.0, 1.0),
+    ("payments_by_name", Base::Transactions("payment"), "Payments by last name", 60.0, 3.0),
+    ("order_status_by_name", Base::Transactions("order_status"), "Order-Statuses by last name", 60.0, 3.0),
 ];
 
 fn shares(summary: &Summary) -> impl Iterator<Item = Clause> {
@@ -74,14 +75,14 @@ fn shares(summary: &Summary) -> impl Iterator<Item = Clause> {
         let bounds = drawn - tolerance..=drawn + tolerance;
         let rule = Rule::new("5.5.1.5", what, format!("{} to {} %", bounds.start(), bounds.end()));
         let all = match of {
-            Of::Transactions(name) => worked(summary, name).map(|transaction| transaction.completed),
-            Of::OrderLines => summary.tallies.get("order_lines").copied().filter(|lines| *lines > 0),
+            Base::Transactions(name) => completed_summary(summary, name).map(|transaction| transaction.completed),
+            Base::OrderLines => summary.tallies.get("order_lines").copied().filter(|lines| *lines > 0),
         };
         let Some((count, all)) = summary.tallies.get(tally).zip(all) else { return rule.not_tested(NO_TRANSACTION) };
         let clause = rule.sample(percent(*count, all), error(drawn, all), &bounds, " %");
         if tally.starts_with("remote") && summary.scale == 1 {
-            let clause = noted(clause, "a single warehouse has no remote ones, so that this cannot be met at scale 1");
-            return because(clause, SCALE_OF_ONE);
+            let clause = with_note(clause, "this cannot be met at scale 1, which has no remote warehouse");
+            return with_reason(clause, SCALE_OF_ONE);
         }
         clause
     })
@@ -90,9 +91,9 @@ fn shares(summary: &Summary) -> impl Iterator<Item = Clause> {
 /// Clause 2.7.4.2.
 fn skips(summary: &Summary) -> Clause {
     let rule = Rule::new("2.7.4.2", "Deliveries that skipped a district", "at most 1 % or one, whichever is more");
-    // With pace a Delivery counts for its user when it is queued, and skips when it is done.
+    // In a paced run a Delivery counts for its user when it is queued, and its skipped districts when it is executed.
     let all = summary.pacing.as_ref().map_or_else(
-        || worked(summary, "delivery").map_or(0, |transaction| transaction.completed),
+        || completed_summary(summary, "delivery").map_or(0, |transaction| transaction.completed),
         |pacing| pacing.deferred_completed,
     );
     match summary.tallies.get("deliveries_with_skips").filter(|_| all > 0) {
@@ -100,7 +101,7 @@ fn skips(summary: &Summary) -> Clause {
             let most = (all as f64 / 100.0).max(1.0);
             rule.is(*skipped as f64 <= most, format!("{skipped} of {all}"))
         }
-        None => rule.not_tested("no Delivery was done"),
+        None => rule.not_tested("no Delivery was executed"),
     }
 }
 

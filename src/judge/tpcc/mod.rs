@@ -1,24 +1,27 @@
-//! TPC-C's rules: what a run can show of its clauses 2 to 5. Atomicity and isolation need tests of their own, and so
-//! does durability where settings do not tell already that it is not there. A price is no matter of ours.
+//! The rules of TPC-C that a run can show, from clauses 2 to 5. Atomicity and isolation need ACID tests, and so does
+//! durability unless the settings already rule it out. Pricing is not judged.
 
+mod consistency_run;
 mod database;
 mod input;
 mod interval;
 mod scale;
 mod terminals;
 
-use super::acid::Shown;
-use super::ahead::Needs;
-use super::{Rule, SCALE_OF_ONE, SHORT, UNCHECKED, because, because_of_pace, noted};
+use super::acid::AcidRule;
+use super::ahead::PlanRequirements;
+use super::{
+    CHECKS_NOT_REQUESTED, NO_CHECKPOINTS, Rule, SCALE_OF_ONE, SHORT, with_note, with_pace_reason, with_reason,
+};
 use crate::result::summary::{Clause, Summary, TransactionSummary};
 
-/// What the standard asks of a transaction type (clause 5.2.5.7). Written out here, and not taken from where the load
-/// is made, so that a mistake there is found here.
+/// The limits of a transaction type (clause 5.2.5.7). They are repeated here, and not taken from the load generator, so
+/// that a mistake there is found here.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// As in records.
+    /// Its name in records.
     pub transaction: &'static str,
-    /// As in sentences.
+    /// Its name in texts.
     pub name: &'static str,
     /// The least share of all transactions, in percent (clause 5.2.3).
     pub share: Option<f64>,
@@ -26,7 +29,7 @@ pub struct Limits {
     pub keying_s: f64,
     /// The smallest mean of think times in seconds (clause 5.2.5.4); 0 where the standard sets none.
     pub think_s: f64,
-    /// What the 90th percentile of response times must stay below, in seconds (clause 5.2.5.3).
+    /// The upper limit of the 90th percentile of response times, in seconds (clause 5.2.5.3).
     pub response_s: f64,
 }
 
@@ -67,20 +70,20 @@ pub const LIMITS: [Limits; 5] = [
     },
 ];
 
-/// Nine in ten deferred Deliveries must be done within so many seconds of their queueing (clause 2.7.2.2).
+/// 90 % of deferred Deliveries must be executed within this many seconds of being queued (clause 2.7.2.2).
 pub const DEFERRED_LIMIT_S: f64 = 80.0;
 
-/// What only tests of their own show.
-pub(super) const SHOWN: [Shown; 2] = [
-    Shown { id: "3.2", rule: "a transaction is worked whole or not at all" },
-    Shown { id: "3.4", rule: "transactions do not see of each other what the standard forbids" },
+/// Rules that only ACID tests can show.
+pub(super) const ACID_RULES: [AcidRule; 2] = [
+    AcidRule { id: "3.2", rule: "a transaction takes effect completely or not at all" },
+    AcidRule { id: "3.4", rule: "transactions show none of the phenomena that the standard forbids" },
 ];
 
-/// The clause on the rate that can be kept up.
+/// The clause on the sustainable rate.
 pub(super) const STEADY: &str = "5.5.1.2";
 
-/// What a plan alone can break.
-pub(super) const NEEDS: Needs = Needs {
+/// The requirements that a plan alone can violate.
+pub(super) const REQUIREMENTS: PlanRequirements = PlanRequirements {
     interval_s: interval::SHORTEST_S,
     isolation: "3.4",
     conditions: "3.3.2",
@@ -98,9 +101,9 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     clauses
 }
 
-/// The type's figures, if it completed anything.
-fn worked<'a>(summary: &'a Summary, transaction: &str) -> Option<&'a TransactionSummary> {
+/// The summary of a type, if any of its transactions completed.
+fn completed_summary<'a>(summary: &'a Summary, transaction: &str) -> Option<&'a TransactionSummary> {
     summary.transactions.get(transaction).filter(|found| found.completed > 0)
 }
 
-const NO_TRANSACTION: &str = "no transaction of this type was completed";
+const NO_TRANSACTION: &str = "no transaction of this type completed";

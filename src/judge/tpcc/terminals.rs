@@ -1,39 +1,41 @@
-//! Clauses 5.2.5, 5.3, 2.7.2 and 6.6.2: keying and think times, response times, and the driver itself.
+//! Clauses 5.2.5, 5.3, 2.7.2 and 6.6.2: keying and think times, response times, deferred Deliveries, and the driver.
 
-use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, because, because_of_pace, noted, worked};
+use super::{
+    DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, completed_summary, with_note, with_pace_reason, with_reason,
+};
 use crate::judge::SMALL_SAMPLE;
 use crate::judge::incidents::Incidents;
 use crate::result::summary::{Clause, PacingSummary, Summary};
 
-/// The 90th percentile of the menu must stay below so many seconds (clause 5.2.5.1).
+/// Upper limit of the 90th percentile of the menu's response time, in seconds (clause 5.2.5.1).
 const MENU_S: f64 = 2.0;
-/// Times that differ by less count as equal, in seconds (clause 5.2.5.6).
-const EQUAL_S: f64 = 0.1;
-/// Draws below which a mean says nothing.
-const FEW: u64 = 30;
-/// Response times below which a single stall lifts their mean above their 90th percentile.
-const FEW_RESPONSES: u64 = 100;
-/// A lost session must be back within so many seconds (clause 6.6.2).
-const AWAY_S: f64 = 90.0;
-const UNPACED: &str = "without pace nobody keys in, thinks or sees a menu";
+/// Times that differ by less are equal, in seconds (clause 5.2.5.6).
+const EQUAL_WITHIN_S: f64 = 0.1;
+/// Samples below which a mean is meaningless.
+const MIN_SAMPLES: u64 = 30;
+/// Number of response times below which a single stall lifts their mean above their 90th percentile.
+const MIN_RESPONSES: u64 = 100;
+/// A lost session must be restored within this many seconds (clause 6.6.2).
+const MAX_AWAY_S: f64 = 90.0;
+const UNPACED: &str = "a run without pace has no keying, think or menu times";
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let pacing = summary.pacing.as_ref();
     let mut clauses = vec![menu(pacing)];
-    clauses.extend(LIMITS.iter().map(|limits| because_of_pace(keying(limits, pacing), summary)));
+    clauses.extend(LIMITS.iter().map(|limits| with_pace_reason(keying(limits, pacing), summary)));
     clauses.extend(LIMITS.iter().map(|limits| response(limits, summary)));
-    clauses.extend(LIMITS.iter().map(|limits| because_of_pace(think(limits, pacing), summary)));
+    clauses.extend(LIMITS.iter().map(|limits| with_pace_reason(think(limits, pacing), summary)));
     clauses.extend(LIMITS.iter().map(|limits| skew(limits, summary)));
     clauses.push(deferred(summary));
     clauses.push(results(summary));
     clauses.push(lateness(pacing));
     if pacing.is_none() {
-        // Nobody waits at a terminal, so that none of these has been met or missed.
+        // Without terminals none of these can be met or missed.
         let of_terminals = ["5.2.5.1", "2.7.2.2", "5.3.4"];
         clauses = clauses
             .into_iter()
             .map(|clause| match of_terminals.contains(&clause.id.as_str()) {
-                true => because_of_pace(clause, summary),
+                true => with_pace_reason(clause, summary),
                 false => clause,
             })
             .collect();
@@ -48,7 +50,7 @@ fn menu(pacing: Option<&PacingSummary>) -> Clause {
     match pacing {
         Some(pacing) => {
             let p90 = pacing.menu_ms.p90 / 1e3;
-            noted(rule.is(p90 < MENU_S, seconds(p90)), "the menu needs nothing of the database (clause 5.3.3)")
+            with_note(rule.is(p90 < MENU_S, seconds(p90)), "the menu does not use the database (clause 5.3.3)")
         }
         None => rule.not_tested(UNPACED),
     }
@@ -59,7 +61,7 @@ fn keying(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
     let rule = Rule::new("5.2.5.2", format!("keying time of {}", limits.name), format!(">= {} s", limits.keying_s));
     let Some(pacing) = pacing else { return rule.is(false, "none") };
     match pacing.keying_s.get(limits.transaction).filter(|keying| keying.count > 0) {
-        // It is constant, so that the shortest one tells all.
+        // Keying time is constant, so the shortest one decides.
         Some(keying) => rule.is(keying.min >= limits.keying_s, format!("{:.3} s at least", keying.min)),
         None => rule.not_tested(NO_TRANSACTION),
     }
@@ -69,7 +71,7 @@ fn keying(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
 fn response(limits: &Limits, summary: &Summary) -> Clause {
     let rule =
         Rule::new("5.2.5.3", format!("90th percentile of {}", limits.name), format!("< {:.0} s", limits.response_s));
-    match worked(summary, limits.transaction) {
+    match completed_summary(summary, limits.transaction) {
         Some(transaction) => {
             let p90 = transaction.response_ms.p90 / 1e3;
             rule.is(p90 < limits.response_s, seconds(p90))
@@ -78,23 +80,23 @@ fn response(limits: &Limits, summary: &Summary) -> Clause {
     }
 }
 
-/// Clause 5.2.5.4. See the module's parent for what is allowed for chance.
+/// Clause 5.2.5.4. See the parent module for the tolerance of random deviations.
 fn think(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
     let least = limits.think_s;
     let rule = Rule::new("5.2.5.4", format!("mean think time of {}", limits.name), format!(">= {least} s"));
     let Some(pacing) = pacing else { return rule.is(false, "none") };
-    let Some(think) = pacing.think_s.get(limits.transaction).filter(|think| think.count >= FEW) else {
-        return rule.not_tested(format!("fewer than {FEW} think times say nothing of their mean"));
+    let Some(think) = pacing.think_s.get(limits.transaction).filter(|think| think.count >= MIN_SAMPLES) else {
+        return rule.not_tested(format!("fewer than {MIN_SAMPLES} think times are too few for a mean"));
     };
     // The standard deviation of a negative exponential distribution is its mean.
     let error = least / (think.count as f64).sqrt();
     let clause = rule.is(think.mean >= least - 2.0 * error, format!("{:.3} s", think.mean));
     let allowed = if (least - 2.0 * error..least).contains(&think.mean) {
-        ": below the limit by less than two of them, which is taken for met"
+        ": less than two standard errors below the limit, counts as met"
     } else {
         ""
     };
-    noted(clause, format!("standard error {error:.3} s{allowed}"))
+    with_note(clause, format!("standard error {error:.3} s{allowed}"))
 }
 
 /// Clause 5.2.5.6.
@@ -104,12 +106,12 @@ fn skew(limits: &Limits, summary: &Summary) -> Clause {
         format!("90th percentile of {} not below its mean", limits.name),
         "90th percentile >= mean",
     );
-    match worked(summary, limits.transaction) {
+    match completed_summary(summary, limits.transaction) {
         Some(transaction) => {
             let (p90, mean) = (transaction.response_ms.p90 / 1e3, transaction.response_ms.mean / 1e3);
-            let clause = rule.is(mean - p90 < EQUAL_S, format!("{}, mean {}", seconds(p90), seconds(mean)));
-            let clause = if mean > p90 { noted(clause, "a difference below 0.1 s counts as none") } else { clause };
-            if transaction.completed < FEW_RESPONSES { because(clause, SMALL_SAMPLE) } else { clause }
+            let clause = rule.is(mean - p90 < EQUAL_WITHIN_S, format!("{}, mean {}", seconds(p90), seconds(mean)));
+            let clause = if mean > p90 { with_note(clause, "a difference below 0.1 s is ignored") } else { clause };
+            if transaction.completed < MIN_RESPONSES { with_reason(clause, SMALL_SAMPLE) } else { clause }
         }
         None => rule.not_tested(NO_TRANSACTION),
     }
@@ -117,30 +119,34 @@ fn skew(limits: &Limits, summary: &Summary) -> Clause {
 
 /// Clause 2.7.2.2.
 fn deferred(summary: &Summary) -> Clause {
-    let rule = Rule::new("2.7.2.2", "Deliveries done within 80 s of their queueing", ">= 90 %");
+    let rule = Rule::new("2.7.2.2", "Deliveries executed within 80 s of being queued", ">= 90 %");
     let Some(pacing) = &summary.pacing else {
-        return noted(rule.is(false, "not deferred"), "without pace a Delivery is executed while its client waits");
+        return with_note(rule.is(false, "not deferred"), "without pace a Delivery is executed while its client waits");
     };
-    let queued = worked(summary, "delivery").map_or(0, |transaction| transaction.completed);
+    let queued = completed_summary(summary, "delivery").map_or(0, |transaction| transaction.completed);
     let done = pacing.deferred_completed;
     if queued == 0 || summary.interval_s <= 0.0 {
         return rule.not_tested(NO_TRANSACTION);
     }
-    // What is not done at the end of the interval but was queued more than 80 s before it is late too, and so is what
-    // failed.
+    // Deliveries that were queued more than 80 s before the end and not executed are late, and so are failed ones.
     let recent = (queued as f64 * (DEFERRED_LIMIT_S / summary.interval_s).min(1.0)).ceil() as u64;
     let open = queued.saturating_sub(done);
-    let failed = worked(summary, "delivery").map_or(0, |transaction| transaction.errors + transaction.unknown);
+    let failed = completed_summary(summary, "delivery")
+        .map_or(0, |transaction| transaction.errors.saturating_add(transaction.unknown));
     let late = open.saturating_sub(recent).max(failed.min(open));
     if done + late == 0 {
-        return rule.not_tested("none was done, and none had been queued for longer than 80 s");
+        return rule.not_tested("none was executed, and none was queued for more than 80 s");
     }
     let share = 100.0 * pacing.deferred_within_limit as f64 / (done + late) as f64;
     let clause = rule.is(share >= 90.0, format!("{share:.2} %"));
-    if open > 0 { noted(clause, format!("{open} of {queued} were not done when the interval ended")) } else { clause }
+    if open > 0 {
+        with_note(clause, format!("{open} of {queued} were not executed when the interval ended"))
+    } else {
+        clause
+    }
 }
 
-/// Clause 2.7.2.2: the result file against the Deliveries that sessions were told are committed, over the whole run.
+/// Clause 2.7.2.2: the result file has every Delivery that sessions reported as committed, over the whole run.
 fn results(summary: &Summary) -> Clause {
     let rule = Rule::new("2.7.2.2", "Deliveries in the result file", "all");
     let Some(pacing) = &summary.pacing else { return rule.not_tested("without pace no Delivery is deferred") };
@@ -151,24 +157,24 @@ fn results(summary: &Summary) -> Clause {
 
 /// Clause 5.3.4: the driver's clock.
 fn lateness(pacing: Option<&PacingSummary>) -> Clause {
-    let rule = Rule::new("5.3.4", "the driver is not the limit: 99th percentile of its lateness", "<= 100 ms");
+    let rule = Rule::new("5.3.4", "99th percentile of the driver's lateness", "<= 100 ms");
     match pacing {
         Some(pacing) => rule.is(!pacing.driver_limited, format!("{:.3} ms", pacing.lateness_ms.p99)),
-        None => rule.not_tested("a closed loop has no times of its own to be late for"),
+        None => rule.not_tested("without pace there are no terminals to be late for"),
     }
 }
 
-/// Clause 6.6.2: of each session that was lost, however many others still worked.
+/// Clause 6.6.2, for each lost session, however many others still worked.
 fn lost(summary: &Summary) -> Clause {
     let connections = &summary.connections;
-    let rule = Rule::new("6.6.2", "lost sessions are back within 90 s", "all");
+    let rule = Rule::new("6.6.2", "lost sessions are restored within 90 s", "all");
     let gone = connections.lost.saturating_sub(connections.restored);
     let longest = Incidents::of(summary).longest_away_s;
     let value = match connections.lost {
         0 => "none lost".to_owned(),
-        lost => format!("{lost} lost, {} restored, one was away for {longest:.1} s", connections.restored),
+        lost => format!("{lost} lost, {} restored, the longest was away for {longest:.1} s", connections.restored),
     };
-    rule.is(gone == 0 && longest <= AWAY_S, value)
+    rule.is(gone == 0 && longest <= MAX_AWAY_S, value)
 }
 
 fn seconds(seconds: f64) -> String {

@@ -1,10 +1,10 @@
-//! Losses of media: what was lost, how long the restore took, and what the database then had.
+//! Losses of media: the medium, the duration of the restore, and the state of the database afterwards.
 
 use super::{Time, distributions, not_survived};
 use crate::report::table;
 use crate::result::acid::{Crash, MediaLoss};
 
-/// Losses one by one, their times, and what was not survived.
+/// Each loss with its times, and details of those that were not survived.
 pub(super) fn losses(all: &[&Crash]) -> String {
     let head = [
         "loss",
@@ -27,11 +27,11 @@ pub(super) fn losses(all: &[&Crash]) -> String {
     let none = MediaLoss::default();
     rows.extend(all.iter().zip(1..).map(|(crash, number)| row(crash, crash.media.as_ref().unwrap_or(&none), number)));
     let times: [(&str, Time); 5] = [
-        ("to backup and log in their places", |crash| crash.media.as_ref().map(|media| media.restore_s)),
-        ("from there to a server that takes connections", recovered),
-        ("in all, to a server that takes connections", |crash| recovered(crash).map(|_| crash.recovered_s)),
-        ("in all, to the first transaction", |crash| crash.first_s),
-        ("in all, to 90 % of the level before", |crash| crash.level_s),
+        ("to the end of the restore", |crash| crash.media.as_ref().map(|media| media.restore_s)),
+        ("from there to a server that accepts connections", recovered),
+        ("in total, to a server that accepts connections", |crash| recovered(crash).map(|_| crash.recovered_s)),
+        ("in total, to the first transaction", |crash| crash.first_s),
+        ("in total, to 90 % of the throughput before", |crash| crash.level_s),
     ];
     format!(
         "Losses of media:\n{}\n{}{}",
@@ -41,7 +41,7 @@ pub(super) fn losses(all: &[&Crash]) -> String {
     )
 }
 
-/// Seconds from the restore to a server that takes connections; none if it never did.
+/// Seconds from the restore until the server accepts connections; `None` if it never did.
 fn recovered(crash: &Crash) -> Option<f64> {
     crash.media.as_ref().filter(|media| media.unusable.is_empty()).map(|media| media.recover_s)
 }

@@ -1,4 +1,4 @@
-//! Power cuts: what each took, and what the database made of it.
+//! Power cuts: what each lost, and how the database recovered.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{Time, distributions, not_survived};
 use crate::report::table;
 use crate::result::acid::{Crash, PowerCut};
 
-/// Cuts one by one, what they come to together, and what was not survived.
+/// Each power cut, their totals, and details of those that were not survived.
 pub(super) fn cuts(all: &[&Crash]) -> String {
     let head = [
         "cut",
@@ -29,10 +29,10 @@ pub(super) fn cuts(all: &[&Crash]) -> String {
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let none = PowerCut::default();
     rows.extend(all.iter().zip(1..).map(|(crash, number)| row(crash, crash.power.as_ref().unwrap_or(&none), number)));
-    let mut text = format!("Cuts of the power:\n{}\n", table::plain_text(&rows));
+    let mut text = format!("Power cuts:\n{}\n", table::plain_text(&rows));
     let _ = writeln!(text, "{}\n", together(all));
     let times: [(&str, Time); 2] = [
-        ("to a server that takes connections", |crash| opens(crash).then_some(crash.recovered_s)),
+        ("to a server that accepts connections", |crash| opens(crash).then_some(crash.recovered_s)),
         ("to the first transaction", |crash| crash.first_s),
     ];
     text.push_str(&distributions("seconds from the cut", all, &times));
@@ -58,12 +58,13 @@ fn row(crash: &Crash, power: &PowerCut, number: u32) -> Vec<String> {
     row
 }
 
-/// What all cuts come to.
+/// The totals of all power cuts.
 fn together(all: &[&Crash]) -> String {
     let lossy = all.iter().filter(|crash| crash.lost > 0).count();
     let (lost, committed) = all.iter().fold((0, 0), |sum, crash| (sum.0 + crash.lost, sum.1 + crash.committed));
     let oldest = all.iter().filter_map(|crash| crash.power.as_ref()?.oldest_lost_s).reduce(f64::max);
-    let oldest = oldest.map_or(String::new(), |seconds| format!(", the oldest told {seconds:.2} s before its cut"));
+    let oldest =
+        oldest.map_or(String::new(), |seconds| format!(", the oldest confirmed {seconds:.2} s before its cut"));
     let broken = all.iter().filter(|crash| !opens(crash)).count();
     let failed = all.iter().filter(|crash| !crash.failed.is_empty()).count();
     format!(
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_summed_and_a_database_that_does_not_open_has_no_time_of_recovery() {
+    fn losses_are_summed_and_an_unusable_database_has_no_recovery_time() {
         let cut = |lost, oldest_lost_s, unusable: &str| Crash {
             committed: 50,
             lost,
@@ -92,11 +93,11 @@ mod tests {
         let text = cuts(&[&whole, &some, &all]);
         assert!(
             text.contains(
-                "3 cuts: 53 of 150 commits lost, in 2 cuts, the oldest told 1.25 s before its cut; 1 databases"
+                "3 cuts: 53 of 150 commits lost, in 2 cuts, the oldest confirmed 1.25 s before its cut; 1 databases"
             ),
             "{text}"
         );
-        assert!(text.contains("cannot be used any more: no checkpoint"), "{text}");
+        assert!(text.contains("is unusable: no checkpoint"), "{text}");
         assert_eq!(text.matches("7.25 s").count(), 2, "{text}");
     }
 }

@@ -22,7 +22,10 @@ use crate::result::{Event, Phase};
 pub use panels::panels;
 pub(crate) use sparkline::sparkline;
 pub use stages::against_clients;
-pub use sweep::{response_over_rate, throughput_over_buffers, throughput_over_number, throughput_over_warehouses};
+pub use sweep::{
+    response_over_rate, throughput_of_points, throughput_over_buffers, throughput_over_number,
+    throughput_over_warehouses,
+};
 
 use plot::{Axis, Layer, Plot, Tone};
 
@@ -67,6 +70,16 @@ fn bin_width(seconds: u32) -> u32 {
     seconds.div_ceil(TIME_BINS)
 }
 
+/// The parts of a span that none of the others covers.
+fn beside(span: (f64, f64), others: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut parts = vec![span];
+    for (start, end) in others {
+        let cut = |(from, to): (f64, f64)| [(from, to.min(*start)), (from.max(*end), to)];
+        parts = parts.into_iter().flat_map(cut).filter(|(from, to)| from < to).collect();
+    }
+    parts
+}
+
 impl<'a> Timeline<'a> {
     /// Of a record; none if not even a second was measured.
     pub(crate) fn of(record: &'a Record) -> Option<Timeline<'a>> {
@@ -109,11 +122,16 @@ impl<'a> Timeline<'a> {
         } else {
             layers.push(Layer::Band { from: 0.0, to: at(self.end), tone: Tone::Ink });
         }
-        for (start, length) in self.record.summary.iter().flat_map(|summary| &summary.connections.outages) {
-            layers.push(Layer::Band { from: at(*start), to: at(start + length), tone: Tone::Alarm });
-        }
+        let outages = self.record.summary.iter().flat_map(|summary| &summary.connections.outages);
+        let outages: Vec<(f64, f64)> = outages.map(|(start, length)| (*start, start + length)).collect();
         for dip in self.dips() {
-            layers.push(Layer::Band { from: at(dip.start_s), to: at(dip.start_s + dip.length_s), tone: Tone::Notice });
+            // An outage is a dip, too: where they overlap, only the outage is drawn.
+            for (from, to) in beside((dip.start_s, dip.start_s + dip.length_s), &outages) {
+                layers.push(Layer::Band { from: at(from), to: at(to), tone: Tone::Notice });
+            }
+        }
+        for (from, to) in outages {
+            layers.push(Layer::Band { from: at(from), to: at(to), tone: Tone::Alarm });
         }
         layers
     }
@@ -167,7 +185,11 @@ impl<'a> Timeline<'a> {
         let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
-        let dips = if self.dips().is_empty() { "" } else { " Dips have an amber one." };
+        let dips = match (self.dips().is_empty(), outages.is_empty()) {
+            (true, _) => "",
+            (false, true) => " Dips have an amber one.",
+            (false, false) => " Other parts of dips have an amber one.",
+        };
         let checkpoints =
             if !self.checkpoints().is_empty() { " Shorter grey lines are starts of checkpoints." } else { "" };
         let faults =
@@ -439,6 +461,14 @@ mod tests {
             assert!(width <= 30 && seconds.div_ceil(width) >= 240, "{seconds} s in bins of {width} s");
         }
         const { assert!(FREQUENCY_BINS >= 20) };
+    }
+
+    #[test]
+    fn a_dip_is_drawn_where_there_is_no_outage() {
+        assert_eq!(beside((10.0, 20.0), &[]), [(10.0, 20.0)]);
+        assert_eq!(beside((10.0, 20.0), &[(12.0, 15.5), (19.0, 30.0)]), [(10.0, 12.0), (15.5, 19.0)]);
+        assert_eq!(beside((10.0, 20.0), &[(9.5, 21.0)]), []);
+        assert_eq!(beside((10.0, 20.0), &[(30.0, 31.0)]), [(10.0, 20.0)]);
     }
 
     #[test]

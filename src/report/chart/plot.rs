@@ -134,6 +134,8 @@ enum Coordinates {
     Nines,
     /// Years, which nobody writes like other numbers.
     Years,
+    /// Places of things that have names: those of the ticks.
+    Named,
 }
 
 /// An axis: its title with its unit, its range, and labelled ticks.
@@ -229,7 +231,7 @@ impl Axis {
 
     /// From 0 to `to`, with ticks of one's own.
     pub(crate) fn named(title: String, to: f64, ticks: Vec<(f64, String)>) -> Axis {
-        Axis { title, from: 0.0, to, ticks, coordinates: Coordinates::Values }
+        Axis { title, from: 0.0, to, ticks, coordinates: Coordinates::Named }
     }
 
     /// The same of percentiles; coordinates are how many nines they have.
@@ -243,6 +245,7 @@ impl Axis {
             Coordinates::Values => significant(at),
             Coordinates::Logarithms => significant(10_f64.powf(at)),
             Coordinates::Years => format!("{at:.1}"),
+            Coordinates::Named => self.label(at),
             Coordinates::Nines => format!("{:.4} %", 100.0 * (1.0 - 10_f64.powf(-at))),
         }
     }

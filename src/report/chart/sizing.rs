@@ -29,7 +29,7 @@ struct Line {
 }
 
 /// What is drawn: lines, each with its dots, and layers of its own.
-struct Sketch {
+struct FigureSpec {
     title: &'static str,
     caption: String,
     x: (String, fn(String, f64, f64) -> Axis),
@@ -58,7 +58,7 @@ fn about(title: String, from: f64, to: f64) -> Axis {
 const THROUGHPUT: &str = "New-Orders a minute";
 const BUFFER: &str = "buffer, MiB";
 
-impl Sketch {
+impl FigureSpec {
     fn draw(self) -> Result<Chart, String> {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let ends = |of: fn(&(f64, f64)) -> f64| {
@@ -173,7 +173,7 @@ fn throughput_over_buffer(reference: &[&Series], caption: &str) -> Result<Chart,
     let (lines, more) = by_scale(reference, |_, cell| Some((mib(cell), cell.throughput)), "a known throughput")?;
     let (x, y) =
         ((BUFFER.to_owned(), from_zero as fn(_, _, _) -> _), (THROUGHPUT.to_owned(), from_zero as fn(_, _, _) -> _));
-    Sketch {
+    FigureSpec {
         title: "Throughput over buffer size",
         caption: format!("{caption}{more}"),
         x,
@@ -191,7 +191,7 @@ fn hit_over_buffer(reference: &[&Series], caption: &str) -> Result<Chart, String
         (BUFFER.to_owned(), from_zero as fn(_, _, _) -> _),
         (percent_of(rate_of(reference)), about as fn(_, _, _) -> _),
     );
-    Sketch {
+    FigureSpec {
         title: "Hit rate over buffer size",
         caption: format!("{caption}{more}"),
         x,
@@ -217,7 +217,7 @@ fn hit_rates(series: Option<&Series>, title: &'static str) -> Result<Chart, Stri
     if let Some(line) = lines.iter().find(|line| line.points.is_empty()) {
         return Err(format!("the {} hit rate is not known", line.label));
     }
-    Sketch {
+    FigureSpec {
         title,
         caption: format!(
             "{} warehouses{}.",
@@ -269,7 +269,7 @@ fn knees(reference: &[&Series], model: Result<&Model, &String>) -> Result<Chart,
         reading.rule().percent,
         pages_of(&rows)
     );
-    Sketch {
+    FigureSpec {
         title: "Knees of throughput over buffer size",
         caption,
         x: (BUFFER.to_owned(), from_zero),
@@ -312,7 +312,7 @@ fn hit_over_ratio(reference: &[&Series], model: Result<&Model, &String>) -> Resu
         Err(_) => caption.push_str(" Equation 1 could not be fitted."),
     }
     caption.push_str(&more);
-    Sketch {
+    FigureSpec {
         title: "Hit rate over ln(B / W)",
         caption,
         x: ("ln(B / W)".to_owned(), about),
@@ -343,7 +343,7 @@ fn throughput_over_hit(reference: &[&Series], model: Result<&Model, &String>) ->
         None => caption.push_str(" Equation 2 could not be fitted."),
     }
     caption.push_str(&more);
-    Sketch {
+    FigureSpec {
         title: "Throughput over hit rate",
         caption,
         x: (percent_of(rate_of(reference)), about),
@@ -379,7 +379,7 @@ fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
         label: format!("{warehouses} warehouses, {:.0} MiB", *buffer as f64 / MIB),
         points: group.iter().map(|point| (point.2.as_f64(), point.3)).collect(),
     });
-    Sketch {
+    FigureSpec {
         title: "Hit rate over CPUs",
         caption: format!(
             "Mean distance from the mean of each scale and buffer, of all {}: {variation:.2} points.",
@@ -411,7 +411,7 @@ fn throughput_over_hit_by_cpus(all: &[Series]) -> Result<Chart, String> {
         return Err("hit rates are known at one number of CPUs only".to_owned());
     }
     let (lines, more) = some(lines);
-    Sketch {
+    FigureSpec {
         title: "Throughput over hit rate by CPUs",
         caption: format!("{scale} warehouses.{more}"),
         x: (percent_of(rate), about),
@@ -449,7 +449,7 @@ fn estimated(all: &[Series], reference: &[&Series], model: Result<&Model, &Strin
         let points = line_of(equation, warehouses).into_iter().map(|(hit, rate)| (hit, ratio * rate)).collect();
         Some(Line { label: format!("{cpus} CPUs"), points })
     });
-    Sketch {
+    FigureSpec {
         title: "Estimated throughput over hit rate",
         caption: format!(
             "{warehouses} warehouses: Equation 2 at {from} CPUs, and for others by the law {}. Measured: {fewest} to \

@@ -39,12 +39,19 @@ pub(crate) fn sparkline(record: &Record) -> Option<Sparkline> {
     if steps.len() < 2 || longest <= 0.0 || !shortest.is_finite() {
         return None;
     }
-    let (mut line, mut hover) = (String::new(), String::new());
-    for (number, ms) in steps.iter().enumerate().filter_map(|(number, ms)| Some((number, (*ms)?))) {
+    let (mut lines, mut hover) = (vec![String::new()], String::new());
+    for (number, ms) in steps.iter().enumerate() {
+        // A step without a response breaks the line.
+        let Some(ms) = *ms else {
+            lines.push(String::new());
+            continue;
+        };
         let x = 4.0 + (SIZE.0 - 8.0) * number as f64 / (steps.len() - 1) as f64;
         let y = SIZE.1 - 4.0 - (SIZE.1 - 8.0) * ms / longest;
         let at = f64::from(first) + number as f64 * f64::from(width);
-        let _ = write!(line, "{x:.1},{y:.1} ");
+        if let Some(line) = lines.last_mut() {
+            let _ = write!(line, "{x:.1},{y:.1} ");
+        }
         let _ = write!(
             hover,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}: {} ms</title></circle>",
@@ -59,12 +66,19 @@ pub(crate) fn sparkline(record: &Record) -> Option<Sparkline> {
     );
     // Names of types come from records.
     let title: String = caption.chars().filter(|letter| !"<>&".contains(*letter)).collect();
+    let line = |points: &str| {
+        // A line of one point is drawn as a dot.
+        let points = if points.contains(' ') { points.to_owned() } else { format!("{points} {points}") };
+        format!(
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"currentColor\" stroke-linecap=\"round\" \
+             vector-effect=\"non-scaling-stroke\"/>"
+        )
+    };
+    let lines: String = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).map(line).collect();
     let svg = format!(
-        "<svg role=\"img\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\"><title>{title}</title><polyline points=\"{}\" fill=\"none\" stroke=\"currentColor\" \
-         vector-effect=\"non-scaling-stroke\"/><g fill-opacity=\"0\">{hover}</g></svg>",
-        SIZE.0,
-        SIZE.1,
-        line.trim_end()
+        "<svg role=\"img\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\"><title>{title}</title>\
+         {lines}<g fill-opacity=\"0\">{hover}</g></svg>",
+        SIZE.0, SIZE.1
     );
     Some(Sparkline { caption, svg })
 }

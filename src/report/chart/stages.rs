@@ -46,7 +46,7 @@ pub fn against_clients(record: &Record) -> Vec<Chart> {
             true => (super::super::format::plain(metric), |stage| stage.new_orders_per_minute.unwrap_or_default()),
             false => ("transactions a second".to_owned(), |stage| stage.transactions_per_second),
         };
-    let order = "Points are stages, joined in the order of time; one that did not come to its end is left out.";
+    let order = "Points are stages, joined in chronological order; an incomplete stage is left out.";
     let throughput = chart(stages, "Throughput against clients", order, what, rate, 0);
     let p90 = |stage: &StageSummary| stage.response_ms.p90;
     let response = chart(stages, "Response time against clients", order, "90th percentile, ms".to_owned(), p90, 1);

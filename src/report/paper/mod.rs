@@ -1,7 +1,6 @@
-//! How a reproduction is told: a page, a summary in Markdown, figures as SVG and tables in LaTeX for a paper of one's
-//! own.
+//! The report of a reproduction: an HTML page, a summary in Markdown, figures as SVG and tables in LaTeX for the
+//! user's own paper.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use minijinja::context;
@@ -13,20 +12,21 @@ use super::chart::paper::side_by_side;
 use super::chart::sizing::standalone;
 use super::format::{count, plain, significant};
 use super::{html, table};
+use crate::link_safe;
 use crate::record::{Error, writer};
-use crate::study::paper::{Cell, Extent, Seen, Shown};
+use crate::study::paper::{Cell, Scope, Seen, Shown};
 
 const PAGE: &str = include_str!("page.html");
 
 /// Names of the files.
 pub mod file {
-    /// The page.
+    /// The HTML page.
     pub const HTML: &str = "reproduction.html";
-    /// The same in short, without figures.
+    /// The summary, without figures.
     pub const MARKDOWN: &str = "reproduction.md";
     /// The tables for LaTeX.
     pub const LATEX: &str = "tables.tex";
-    /// All numbers, and how far the steps have come.
+    /// All numbers, and the progress of the steps.
     pub const JSON: &str = "reproduction.json";
 }
 
@@ -35,47 +35,47 @@ pub mod file {
 pub struct Done {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub why: String,
-    /// The command as it was typed; the database's URL has no password.
+    /// The command line, without passwords.
     pub command: String,
     /// Its exit code.
     pub exit_code: i32,
-    /// Its length in seconds.
+    /// Its duration in seconds.
     pub seconds: f64,
-    /// The seed of its random numbers, if it drew any.
+    /// The seed of its random numbers, if it uses any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
-/// A document's experiments, repeated.
+/// A repetition of a document's experiments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproduction {
-    /// The name by which the command knows the document.
+    /// The document's name on the command line.
     pub paper: String,
     /// The document's title.
     pub title: String,
-    /// Who wrote it, where and when it was published.
+    /// Authors, place and date of publication.
     pub source: String,
-    /// What its authors ran, and on what.
+    /// The authors' experiments and systems.
     pub setting: String,
     /// How much of it was repeated.
-    pub extent: Extent,
+    pub extent: Scope,
     /// The database's URL without a password.
     pub db: String,
-    /// What the databases called themselves.
+    /// Names and versions of the databases.
     pub engines: Vec<String>,
     /// This machine: CPUs, memory, kernel.
     pub machine: String,
     /// The version of Graymark.
     pub graymark: String,
-    /// The commands, in their order.
+    /// The commands, in order.
     pub steps: Vec<Done>,
     /// Figures and tables.
     pub figures: Vec<Shown>,
     /// The document's conclusions.
     pub claims: Vec<Seen>,
-    /// Why figures differ, and what is not repeated.
+    /// Why figures differ, and which experiments are not repeated.
     pub notes: Vec<String>,
 }
 
@@ -87,12 +87,12 @@ struct Drawn<'a> {
     rows: Vec<Vec<String>>,
 }
 
-/// Writes page, summary, figures and tables; where the page is.
+/// Writes page, summary, figures and tables. Returns the path of the page.
 ///
 /// # Errors
 /// If a file cannot be written.
 pub fn write(directory: &Path, reproduction: &Reproduction) -> Result<PathBuf, Error> {
-    fs::create_dir_all(directory).map_err(|source| Error::Create { directory: directory.to_owned(), source })?;
+    link_safe::make_directory(directory).map_err(|source| Error::Create { directory: directory.to_owned(), source })?;
     let mut drawn = Vec::new();
     for shown in &reproduction.figures {
         let charts: Vec<Chart> = shown.plot.iter().filter_map(|column| side_by_side(shown, *column)).collect();
@@ -116,16 +116,16 @@ pub fn write(directory: &Path, reproduction: &Reproduction) -> Result<PathBuf, E
     Ok(directory.join(file::HTML))
 }
 
-fn extent(extent: Extent) -> String {
+fn extent(extent: Scope) -> String {
     match extent {
-        Extent::Full => "as published".to_owned(),
-        Extent::Minutes(minutes) => format!("shortened to about {} minutes", significant(minutes)),
+        Scope::Full => "as published".to_owned(),
+        Scope::Minutes(minutes) => format!("shortened to about {} minutes", significant(minutes)),
     }
 }
 
 fn cell(cell: &Cell) -> String {
     match cell {
-        // What is counted in whole is told in whole.
+        // Integers are written as integers.
         Cell::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => count(*number as i128),
         Cell::Number(number) => significant(*number),
         Cell::Text(text) if text.is_empty() => "–".to_owned(),
@@ -133,7 +133,7 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
-/// The rows of both sides, each with the side in front.
+/// The rows of both sides, with the side in the first column.
 fn rows(figure: &Shown) -> Vec<Vec<String>> {
     let sides = [("published", &figure.published), ("here", &figure.measured)];
     let of = |(side, rows): (&str, &Vec<Vec<Cell>>)| {
@@ -143,7 +143,7 @@ fn rows(figure: &Shown) -> Vec<Vec<String>> {
     sides.into_iter().flat_map(of).collect()
 }
 
-/// A conclusion in the words of a table: the sentence, the figure, the document's numbers, those of here.
+/// A conclusion as a table row: the sentence, the figure, by the document's numbers, by the measured numbers.
 fn claim(seen: &Seen) -> [String; 5] {
     let word = |held: Option<bool>, unknown: &str| match held {
         Some(true) => "yes".to_owned(),
@@ -154,7 +154,7 @@ fn claim(seen: &Seen) -> [String; 5] {
     [
         plain(&seen.says),
         plain(&seen.figure),
-        word(seen.published, "no numbers printed"),
+        word(seen.published, "no numbers published"),
         word(seen.measured, "not measured"),
         numbers.join(", "),
     ]
@@ -185,9 +185,9 @@ pub fn markdown(reproduction: &Reproduction) -> String {
             text.push_str(&format!("\n{}\n", plain(&figure.note)));
         }
     }
-    text.push_str("\n## What differs, and what is not repeated\n\n");
+    text.push_str("\n## Differences, and experiments that are not repeated\n\n");
     reproduction.notes.iter().for_each(|note| text.push_str(&format!("- {}\n", plain(note))));
-    text.push_str("\n## How to repeat it\n\n```\n");
+    text.push_str("\n## How to reproduce it\n\n```\n");
     reproduction.steps.iter().for_each(|done| text.push_str(&format!("{}\n", plain(&done.command))));
     text.push_str("```\n\n");
     for done in &reproduction.steps {
@@ -221,7 +221,7 @@ fn latex(reproduction: &Reproduction) -> String {
     text
 }
 
-/// Text as LaTeX takes it.
+/// Escapes text for LaTeX.
 fn escaped(text: &str) -> String {
     let one = |letter: char| match letter {
         '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{letter}"),
@@ -234,7 +234,7 @@ fn escaped(text: &str) -> String {
     text.chars().map(one).collect()
 }
 
-/// Letters and digits only.
+/// A file name of letters and digits only.
 fn file_name(id: &str) -> String {
     let name: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
     name.to_lowercase()
@@ -242,6 +242,8 @@ fn file_name(id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn reproduction() -> Reproduction {
@@ -261,7 +263,7 @@ mod tests {
             title: "A <small> paper".to_owned(),
             source: "A. Author, 1999".to_owned(),
             setting: "One machine.".to_owned(),
-            extent: Extent::Minutes(2.0),
+            extent: Scope::Minutes(2.0),
             db: "sqlite:bank.db".to_owned(),
             engines: vec!["SQLite 3".to_owned()],
             machine: "2 CPUs".to_owned(),
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_stand_in_every_output() {
+    fn both_sides_are_in_every_output() {
         let directory = tempfile::tempdir().unwrap();
         let page = write(directory.path(), &reproduction()).unwrap();
         let page = fs::read_to_string(page).unwrap();

@@ -1,10 +1,10 @@
-//! How a study of buffer sizes is told: text, and a page with the figures and tables of the paper.
+//! The report of a study of buffer sizes: text, and a page with the figures and tables of the paper.
 
 mod table;
 pub mod text;
 
 use crate::cpus::CpuCount;
-use std::fs;
+use crate::link_safe;
 use std::path::{Path, PathBuf};
 
 use minijinja::context;
@@ -24,7 +24,7 @@ use table::Table;
 
 const PAGE: &str = include_str!("page.html");
 
-/// Names of the files beside the figures.
+/// Names of the files other than the figures.
 pub mod file {
     /// The page.
     pub const HTML: &str = "sizing.html";
@@ -32,16 +32,16 @@ pub mod file {
     pub(crate) const MODEL: &str = "model.toml";
 }
 
-/// What was written.
+/// The written files.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Written {
     /// The page.
     pub page: PathBuf,
-    /// The figures as files of their own.
+    /// The figures as separate files.
     pub figures: Vec<PathBuf>,
-    /// The model file; none if no model could be fitted.
+    /// The model file; `None` if no model could be fitted.
     pub model: Option<PathBuf>,
-    /// Figures and tables that the points do not allow, with what is missing.
+    /// Figures and tables that cannot be made from the points, with the missing data.
     pub missing: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ struct Drawn<'a> {
     chart: &'a Chart,
 }
 
-/// Writes the page, the figures and the model into a directory, which is made if it is not there.
+/// Writes the page, the figures and the model into a directory, which is created if needed.
 ///
 /// # Errors
 /// If something cannot be written.
@@ -62,7 +62,7 @@ pub fn write(
     points: &[Observation],
     model: Result<&Model, &String>,
 ) -> Result<Written, Error> {
-    fs::create_dir_all(directory).map_err(|source| Error::Create { directory: directory.to_owned(), source })?;
+    link_safe::make_directory(directory).map_err(|source| Error::Create { directory: directory.to_owned(), source })?;
     let (all, _) = series::series(points);
     let figures = figures(&all, model);
     let mut missing = Vec::new();
@@ -114,7 +114,7 @@ pub fn write(
     Ok(Written { page: directory.join(file::HTML), figures: files, model: written, missing })
 }
 
-/// Tables 1 to 4 of the paper, and what the points lack for those that are not there.
+/// Tables 1 to 4 of the paper, and the missing data of those that cannot be made.
 fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, Vec<String>) {
     let (mut shown, mut missing) = (Vec::new(), Vec::new());
     let unknown = || "-".to_owned();
@@ -134,7 +134,7 @@ fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, 
         of.into_iter().chain([ratio(row.physical_data_per_index), ratio(row.reduced_data_per_index)]).collect()
     }));
     reads.notes.push(
-        "Reduced: misses that the largest buffer saves against the smallest one, each by the reads of its run."
+        "Reduced: misses that the largest buffer saves compared with the smallest, relative to the reads of each run."
             .to_owned(),
     );
     if reads.rows.is_empty() {

@@ -1,15 +1,15 @@
-//! Tables of figures, as text and for pages.
+//! Tables of figures, as text and for HTML.
 
 use serde::Serialize;
 
 use crate::report::table;
 
-/// A table with what it comes to.
+/// A table with notes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Table {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// Heads of the columns.
+    /// Names of the columns.
     pub columns: Vec<String>,
     /// Rows.
     pub rows: Vec<Vec<String>>,

@@ -11,7 +11,7 @@ use crate::study::sizing::series::{Knee, Reading};
 use crate::study::sizing::thousand_pages;
 use crate::workload::tpcc::NEW_ORDERS_PER_WAREHOUSE;
 
-/// Candidates that are shown beside the cheapest.
+/// Number of candidates that are shown near the cheapest.
 const SHOWN: usize = 12;
 
 /// A size of a buffer.
@@ -19,7 +19,7 @@ pub(super) fn size(of: f64) -> String {
     bytes(of.round() as u64)
 }
 
-/// A figure with as many digits as tell something: coefficients.
+/// A coefficient with its significant digits.
 fn figure(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn equation(title: &str, names: [&str; 3], equation: &Equation) -> Ta
         table.notes.push(format!(
             "R² = {:.2} %; F = {} ({} and {} degrees of freedom; significance {}); residual standard error {}; \
              residuals from {:+.2} % to \
-             {:+.2} % of what was measured; {} points.",
+             {:+.2} % of the measured values; {} points.",
             100.0 * found.r_squared,
             significant(found.f_ratio),
             found.centre.len(),
@@ -83,7 +83,7 @@ pub(super) fn equation(title: &str, names: [&str; 3], equation: &Equation) -> Ta
             let [low, high] = range.predictor;
             table.notes.push(format!("Range: {from} to {to} warehouses; {} from {low:.3} to {high:.3}.", names[2]));
         }
-        None => table.notes.push("Range: not known.".to_owned()),
+        None => table.notes.push("Range: unknown.".to_owned()),
     }
     table
 }
@@ -146,7 +146,7 @@ pub(super) fn titles(model: &Model) -> Vec<(String, [&'static str; 3], &Equation
     );
     let second = model.throughput.iter().map(|equation| {
         let cpus = equation.cpus.map_or(String::new(), |cpus| format!(" at {cpus} CPUs"));
-        (format!("Equation 2: New-Orders a minute{cpus}, {hits} in percent"), ["constant", "W", hits], equation)
+        (format!("Equation 2: New-Orders per minute{cpus}, {hits} in percent"), ["constant", "W", hits], equation)
     });
     [first].into_iter().chain(second).collect()
 }
@@ -184,19 +184,19 @@ pub fn model(model: &Model) -> String {
 const OUTSIDE: &str = "OUTSIDE";
 /// Bytes of a GiB.
 const GIB: f64 = (1_u64 << 30) as f64;
-/// Reasons that are written out below a table.
+/// Number of reasons that are listed below a table.
 const REASONS: usize = 6;
 
-/// What stands at the end of a predicted line.
+/// The last cell of a predicted row.
 fn flag(outside: &[String]) -> String {
     if outside.is_empty() { String::new() } else { OUTSIDE.to_owned() }
 }
 
-/// What is outside, once for each reason.
+/// The reasons why predictions are outside of the measured range, each once.
 fn reasons<'a>(all: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
     for reason in all.into_iter().flatten() {
-        let line = format!("{OUTSIDE} of what was measured: {reason}.");
+        let line = format!("{OUTSIDE} of the measured range: {reason}.");
         if !seen.contains(&line) {
             seen.push(line);
         }
@@ -230,12 +230,12 @@ fn in_percent(hit_rate: HitRate) -> String {
     format!("{}, %", hit_rate.name())
 }
 
-/// What a configuration is predicted to do, with intervals.
+/// The predictions for a configuration, with intervals.
 fn estimates(hit_rate: HitRate, point: &Point) -> Table {
     let mut table = Table::new("", &["", "predicted", "mean, 95 %", "one more run, 95 %", ""]);
     table.rows.push(intervals(&in_percent(hit_rate), &point.hit_percent, percent));
     match &point.throughput {
-        Some(throughput) => table.rows.push(intervals("New-Orders a minute", throughput, rate)),
+        Some(throughput) => table.rows.push(intervals("New-Orders per minute", throughput, rate)),
         None => table.notes.push("Throughput: none, as the model has no Equation 2.".to_owned()),
     }
     if let Some(each) = point.per_warehouse {
@@ -279,13 +279,13 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
     let name = if predictor.scaling.is_some() { "Algorithm II" } else { "Algorithm I" };
     let buffer = run.steps.first().map_or(0.0, |step| step.point.buffer_bytes);
     let title = format!(
-        "{name}: {} New-Orders a minute and warehouse within {} %, {} of buffer{}",
+        "{name}: {} New-Orders per minute and warehouse within {} %, {} of buffer{}",
         run.ratio,
         100.0 * run.tolerance,
         size(buffer),
         cpus(predictor)
     );
-    let mut table = Table::new(&title, &["step", "by", "warehouses", hits, "New-Orders a minute", "a warehouse", ""]);
+    let mut table = Table::new(&title, &["step", "by", "warehouses", hits, "New-Orders per minute", "a warehouse", ""]);
     for step in &run.steps {
         let by = match step.by {
             Method::Start => "start",
@@ -303,14 +303,12 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
         ]);
     }
     if run.bisected {
-        table
-            .notes
-            .push("The iteration did not come closer from one step to the next, so bisection took over.".to_owned());
+        table.notes.push("The iteration did not converge, so bisection was used instead.".to_owned());
     }
     let allowed = NEW_ORDERS_PER_WAREHOUSE;
     if !allowed.contains(&run.ratio) {
         table.notes.push(format!(
-            "With keying and think times the standard allows {} to {} New-Orders a minute and warehouse (clause \
+            "With keying and think times the standard allows {} to {} New-Orders per minute and warehouse (clause \
              4.1.3).",
             allowed.start(),
             allowed.end()
@@ -351,7 +349,7 @@ pub fn hit(hit_rate: HitRate, warehouses: f64, buffer: f64, share: Option<f64>, 
 /// The quick estimate.
 pub fn doublings(hit_rate: HitRate, rows: &[Doubling]) -> String {
     let gained = format!("{} gained", hit_rate.name());
-    let columns = ["buffer", &gained, "New-Orders a minute", "gained, % of the first", ""];
+    let columns = ["buffer", &gained, "New-Orders per minute", "gained, % of the first", ""];
     let mut table = Table::new("", &columns);
     for row in rows {
         let unknown = || "-".to_owned();
@@ -394,18 +392,18 @@ pub fn ratios(model: &Model, numbers: &[CpuCount]) -> String {
     if beyond {
         let measured = model
             .measured_cpus
-            .map_or("it is not known with how many CPUs".to_owned(), |[from, to]| format!("{from} to {to} CPUs"));
-        table.notes.push(format!("{OUTSIDE} of what was measured: {measured}."));
+            .map_or("the number of CPUs is unknown".to_owned(), |[from, to]| format!("{from} to {to} CPUs"));
+        table.notes.push(format!("{OUTSIDE} of the measured range: {measured}."));
     }
     table.text()
 }
 
-/// Memory against CPUs. Systems outside of what was measured are answers only where one asks to `extrapolate`.
+/// Compares memory with CPUs. Systems outside of the measured range are only answers with `extrapolate`.
 pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &str, extrapolate: bool) -> String {
     let columns =
-        ["price", "CPUs", "memory", "warehouses", hit_rate.name(), "New-Orders a minute", "parts", "target", ""];
+        ["price", "CPUs", "memory", "warehouses", hit_rate.name(), "New-Orders per minute", "parts", "target", ""];
     let title =
-        format!("{} systems for {} New-Orders a minute, by price in {}", all.len(), rate(target), plain(currency));
+        format!("{} systems for {} New-Orders per minute, by price in {}", all.len(), rate(target), plain(currency));
     let mut table = Table::new(&title, &columns);
     let row = |candidate: &Candidate| {
         vec![
@@ -422,7 +420,7 @@ pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &st
     };
     let first = all.iter().position(|candidate| candidate.meets);
     let inside = all.iter().position(|candidate| candidate.meets && candidate.point.outside.is_empty());
-    // What is just cheaper and misses the target, and what is just dearer, tell how close it is.
+    // The neighbours by price show how close the answer is.
     let from = first.unwrap_or(all.len()).saturating_sub(SHOWN / 2);
     let shown = all.iter().enumerate().skip(from).take(SHOWN).map(|(_, candidate)| candidate).collect::<Vec<_>>();
     table.rows = shown.iter().map(|candidate| row(candidate)).collect();
@@ -446,16 +444,18 @@ pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &st
     match (first, inside) {
         (Some(first), Some(inside)) if first == inside => table.notes.push(format!("Cheapest: {}.", told(first))),
         (Some(_), None) if !extrapolate => table.notes.push(
-            "No system within what was measured reaches the target; --extrapolate takes a guess beyond it.".to_owned(),
+            "No system within the measured range reaches the target; --extrapolate also accepts systems outside."
+                .to_owned(),
         ),
         (Some(_), Some(inside)) if !extrapolate => table.notes.push(format!("Cheapest: {}.", told(inside))),
         (Some(first), inside) => {
-            table
-                .notes
-                .push(format!("Cheapest: {}; {OUTSIDE} of what was measured, so that it is a guess.", told(first)));
+            table.notes.push(format!(
+                "Cheapest: {}; {OUTSIDE} of the measured range, so it is an extrapolation.",
+                told(first)
+            ));
             match inside {
-                Some(inside) => table.notes.push(format!("Cheapest within what was measured: {}.", told(inside))),
-                None => table.notes.push("No system within what was measured reaches the target.".to_owned()),
+                Some(inside) => table.notes.push(format!("Cheapest within the measured range: {}.", told(inside))),
+                None => table.notes.push("No system within the measured range reaches the target.".to_owned()),
             }
         }
         (None, _) => table.notes.push("No system reaches the target: give parts a larger `most`.".to_owned()),

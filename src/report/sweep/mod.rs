@@ -1,4 +1,4 @@
-//! How a sweep is told: text, JSON and a page, from its study alone.
+//! The report of a sweep: text, JSON and HTML, from its study alone.
 
 mod table;
 
@@ -23,14 +23,14 @@ pub(crate) mod file {
     pub(crate) const TEXT: &str = "sweep.txt";
     /// The [`Study`](crate::study::Study).
     pub(crate) const JSON: &str = "sweep.json";
-    /// The page.
+    /// The HTML page.
     pub(crate) const HTML: &str = "sweep.html";
 }
 
-/// Writes text, JSON and page into a sweep's directory, and says where the page is.
+/// Writes text, JSON and HTML into a sweep's directory. Returns the path of the page.
 ///
 /// # Errors
-/// If they cannot be made or written.
+/// If they cannot be rendered or written.
 pub fn write(directory: &Path, study: &Study) -> Result<PathBuf, Error> {
     writer::put(directory, file::TEXT, visible(&text(study)).as_bytes())?;
     let json = serde_json::to_string_pretty(study).map_err(|error| Error::encode(directory.join(file::JSON), error))?;
@@ -40,13 +40,13 @@ pub fn write(directory: &Path, study: &Study) -> Result<PathBuf, Error> {
     Ok(directory.join(file::HTML))
 }
 
-/// New-Orders a minute and the 90th percentile of New-Order's response time (clause 5.6.2).
+/// New-Orders per minute and the 90th percentile of New-Order's response time (clause 5.6.2).
 fn curve(study: &Study) -> Vec<(f64, f64)> {
     let points = study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
     points.filter_map(|point| Some((point.throughput, *point.p90_ms.get("new_order")?))).collect()
 }
 
-/// Whether the rate of an open loop was varied.
+/// Whether the sweep varied the rate of an open loop.
 fn at_rates(study: &Study) -> bool {
     study.series.iter().flat_map(|series| &series.points).any(|measured| measured.point.at_rate.is_some())
 }
@@ -55,7 +55,10 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
     let (what, chart) = match study.sweep {
         SweepKind::Load if at_rates(study) => ("response time over the rate", chart::response_over_rate(study)),
         SweepKind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
-        SweepKind::Grid => ("throughput over buffers", chart::throughput_over_buffers(study)),
+        SweepKind::Grid => match chart::throughput_over_buffers(study) {
+            Some(chart) => ("throughput over buffers", Some(chart)),
+            None => ("throughput of each point", chart::throughput_of_points(study)),
+        },
         SweepKind::Max => ("throughput up to what the constraints allow", chart::throughput_over_number(study)),
         SweepKind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
     };
@@ -64,9 +67,9 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
         title,
         alarms => alarms(study),
         finished => study.finished,
-        chart => Serde(&chart),
+        chart => Serde(chart.map(html::named)),
         tables => Serde(tables(study)),
         notes => &study.notes,
     };
-    html::page(PAGE, values)
+    html::page(PAGE, values).map(|page| html::with_contents(&page))
 }

@@ -1,4 +1,4 @@
-//! The table of a sweep, as people read it.
+//! The tables of a sweep.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,19 +20,21 @@ use crate::workload::known;
 /// Transaction types in the standard's order, as columns.
 const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
-/// The upper end of an interval is not told beyond this.
+/// The largest upper end of an interval that is shown.
 const MOST_PERCENT: f64 = 1_000.0;
 
-/// A table with what it comes to.
+/// A table with conclusions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
-    /// What sets its series apart; empty if there is only one.
+    /// How its series differs from others; empty if there is only one.
     pub title: String,
-    /// Heads of the columns. The first ones hold figures, the last one text.
+    /// Names of the columns. All but the last contain figures.
     pub columns: Vec<String>,
     /// Rows.
     pub rows: Vec<Vec<String>>,
-    /// What it comes to, in sentences.
+    /// The record of each row, below the sweep's directory; empty if a row is not of a single run.
+    pub records: Vec<String>,
+    /// Conclusions, in sentences.
     pub sentences: Vec<String>,
 }
 
@@ -42,22 +44,22 @@ pub fn tables(study: &Study) -> Vec<Table> {
     measured.chain(differences(study)).collect()
 }
 
-/// The hit rates of a point in words; empty where they are not known.
+/// The hit rates of a point in words; empty if unknown.
 pub fn hits(point: &Observation) -> String {
     let one = |what: &str, percent: Option<f64>| percent.map(|percent| format!("{what} {percent:.2} %"));
     let known = [one("data", point.data_hit()), one("index", point.index_hit()), one("overall", point.overall_hit())];
     let known = known.into_iter().flatten().collect::<Vec<_>>();
-    if known.is_empty() { "hit rates not known".to_owned() } else { format!("hits {}", known.join(", ")) }
+    if known.is_empty() { "hit rates unknown".to_owned() } else { format!("hits {}", known.join(", ")) }
 }
 
-/// The transaction type whose response times are told: the first of the standard's, or the only one there is.
+/// The transaction type whose response times are shown: the standard's first, or the only one.
 fn headline(point: Option<&Point>) -> &str {
     let types = point.map(|point| &point.p90_ms);
     let known = types.is_none_or(|types| types.is_empty() || types.contains_key(TYPES[0]));
     if known { TYPES[0] } else { types.and_then(|types| types.keys().next()).map_or(TYPES[0], String::as_str) }
 }
 
-/// The table of a grid: a row a point.
+/// The table of a grid: a row for each point.
 fn grid(study: &Study, series: &Series) -> Table {
     let first = series.points.first().map(|measured| &measured.point);
     let headline = headline(first);
@@ -107,13 +109,25 @@ fn grid(study: &Study, series: &Series) -> Table {
             row.insert(last, measured.point.settings.clone());
         }
     }
-    Table { title: series.label.clone(), columns, rows, sentences }
+    // What the database does not report, and what was not varied, would be columns of dashes.
+    let known: Vec<bool> = (0..columns.len()).map(|column| rows.iter().any(|row| row[column] != "-")).collect();
+    for row in rows.iter_mut().chain([&mut columns]) {
+        let mut known = known.iter();
+        row.retain(|_| known.next().is_none_or(|known| *known));
+    }
+    Table { title: series.label.clone(), columns, rows, records: records(&series.points), sentences }
 }
 
-/// The table of an open loop's rates: a row a rate.
+/// The record of each point.
+fn records<'a>(points: impl IntoIterator<Item = &'a Measured>) -> Vec<String> {
+    points.into_iter().map(|measured| measured.record.clone()).collect()
+}
+
+/// The table of an open loop's rates: a row for each rate.
 fn rates(series: &Series) -> Table {
-    let columns = ["offered/s", "done/s", "p50", "p90", "p99", "p99.9", "longest", "not taken up", "result"];
+    let columns = ["offered/s", "done/s", "p50", "p90", "p99", "p99.9", "longest", "not started", "result"];
     let shared = shared_notes(series);
+    let points = || series.points.iter().filter(|measured| measured.point.at_rate.is_some());
     let row = |measured: &Measured| {
         let Some(at) = &measured.point.at_rate else { return Vec::new() };
         let ms = |ms: f64| format!("{} ms", significant(ms));
@@ -127,13 +141,14 @@ fn rates(series: &Series) -> Table {
         row.push([result].into_iter().chain(notes).chain(failed).collect::<Vec<_>>().join("; "));
         row
     };
-    let mut sentences = vec!["Times are New-Order's, from the moment at which each transaction was due.".to_owned()];
+    let mut sentences = vec!["Times are New-Order's response times, from when each transaction was due.".to_owned()];
     sentences.extend(recovery(series));
     sentences.extend(shared.iter().map(|note| format!("All points: {note}.")));
     Table {
         title: series.label.clone(),
         columns: columns.map(str::to_owned).to_vec(),
-        rows: series.points.iter().map(row).filter(|row| !row.is_empty()).collect(),
+        rows: points().map(row).collect(),
+        records: records(points()),
         sentences,
     }
 }
@@ -159,10 +174,10 @@ fn table(study: &Study, series: &Series) -> Table {
     let rows = series.points.iter().map(|measured| row(study.sweep, measured, full, &shared)).collect();
     let mut sentences = sentences(study, series);
     sentences.extend(shared.iter().map(|note| format!("All points: {note}.")));
-    Table { title: series.label.clone(), columns, rows, sentences }
+    Table { title: series.label.clone(), columns, rows, records: records(&series.points), sentences }
 }
 
-/// How often what happened, the most frequent first; none if nothing did.
+/// Counts by reason, the most frequent first; `None` if there are none.
 fn counted(what: &str, counts: &BTreeMap<String, u64>) -> Option<String> {
     let mut all: Vec<(&String, &u64)> = counts.iter().filter(|(_, count)| **count > 0).collect();
     all.sort_by_key(|(_, count)| Reverse(**count));
@@ -170,19 +185,19 @@ fn counted(what: &str, counts: &BTreeMap<String, u64>) -> Option<String> {
     (!told.is_empty()).then(|| format!("{what}: {}", told.join(", ")))
 }
 
-/// Whether the database does as well after the highest rate as before it, rate by rate.
+/// Whether the database performs as well after the highest rate as before it, for each rate.
 fn recovery(series: &Series) -> Vec<String> {
     let all = || series.points.iter().filter_map(|measured| measured.point.at_rate.as_ref());
     let one = |after: &AtRate| {
         let before = all().find(|at| !at.again && at.rate == after.rate)?;
         let state = match (before.kept_up, after.kept_up) {
             (true, true) => "it keeps up as before",
-            (true, false) => "it DOES NOT KEEP UP any more",
-            (false, true) => "it keeps up, which it did not before",
+            (true, false) => "it NO LONGER KEEPS UP",
+            (false, true) => "it keeps up, unlike before",
             (false, false) => "it does not keep up, as before",
         };
         Some(format!(
-            "Back at {} a second: {state}; done {} a second (before {}), 90th percentile {} ms (before {}).",
+            "Back at {} per second: {state}; completed {} per second (before {}), 90th percentile {} ms (before {}).",
             after.rate,
             significant(after.done_per_second),
             significant(before.done_per_second),
@@ -193,13 +208,13 @@ fn recovery(series: &Series) -> Vec<String> {
     all().filter(|at| at.again).filter_map(one).collect()
 }
 
-/// The table of differences; none where there is nothing to compare.
+/// The table of differences; `None` if there is nothing to compare.
 fn differences(study: &Study) -> Option<Table> {
     let interval = |gain: &Gain| match gain.low_percent.zip(gain.high_percent) {
-        // A few runs that differ by multiples say next to nothing.
+        // With a few very different runs, the interval is meaningless.
         Some((low, high)) if high > MOST_PERCENT => format!("{low:+.1} to more than +{MOST_PERCENT:.0} %"),
         Some((low, high)) => format!("{low:+.1} to {high:+.1} %"),
-        None => "not known".to_owned(),
+        None => "unknown".to_owned(),
     };
     let row = |of: &Difference| {
         let throughputs = [rate(of.against_throughput), rate(of.throughput)];
@@ -219,13 +234,14 @@ fn differences(study: &Study) -> Option<Table> {
     }
     if single {
         let how = if study.sweep == SweepKind::Grid { ": repeat them with --repeats" } else { "" };
-        sentences.push(format!("Of a single run each, no interval can be known{how}."));
+        sentences.push(format!("Single runs have no confidence interval{how}."));
     }
     let columns = ["before", "after", "pairs", "difference", "95 % interval", "of"].map(str::to_owned).to_vec();
-    (!rows.is_empty()).then(|| Table { title: "Differences".to_owned(), columns, rows, sentences })
+    let records = vec![String::new(); rows.len()];
+    (!rows.is_empty()).then(|| Table { title: "Differences".to_owned(), columns, rows, records, sentences })
 }
 
-/// Notes that each point has: they are told once.
+/// Notes that all points have: they are listed once.
 fn shared_notes(series: &Series) -> Vec<String> {
     let notes = series.points.first().map(|measured| measured.point.notes.clone()).unwrap_or_default();
     notes.into_iter().filter(|note| series.points.iter().all(|measured| measured.point.notes.contains(note))).collect()
@@ -243,7 +259,7 @@ fn row(sweep: SweepKind, measured: &Measured, full: Option<f64>, shared: &[Strin
         SweepKind::Max => vec![point.warehouses.to_string(), point.clients.to_string()],
         SweepKind::Warehouses | SweepKind::Grid => vec![point.warehouses.to_string()],
     };
-    // Without think times there is nothing that a run could be near to.
+    // Efficiency only exists with think times.
     let paced = point.pace != Pace::None.to_string();
     let efficiency = if paced { percent(point.efficiency) } else { "-".to_owned() };
     row.extend([rate(point.throughput), efficiency]);
@@ -251,7 +267,7 @@ fn row(sweep: SweepKind, measured: &Measured, full: Option<f64>, shared: &[Strin
         TYPES.map(|name| point.p90_ms.get(name).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms)))),
     );
     let result = if measured.passed { "passed".to_owned() } else { point.broken.join("; ") };
-    // A lower load is not meant to be efficient, so that it is not judged.
+    // The efficiency of a reduced load is not judged.
     let unjudged = sweep == SweepKind::Load && measured.at != Some(100);
     let result = match unjudged {
         true if point.failures => format!("{}; {}", point.broken.join("; "), point.pace),
@@ -294,7 +310,7 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
         }
         None => {}
     }
-    // A database that refuses work is not fast.
+    // Points with failures do not count.
     let sound = series.points.iter().filter(|measured| !measured.point.failures);
     let highest = sound.max_by(|one, other| one.point.throughput.total_cmp(&other.point.throughput));
     if let Some(Measured { point, .. }) = highest {
@@ -306,14 +322,14 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
     sentences
 }
 
-/// What the reader must know before any figure: at how many points transactions failed, or the database was away.
+/// Warnings that precede the figures: the number of points with failed transactions or outages.
 pub fn alarms(study: &Study) -> Vec<String> {
     let points = || study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
     let told =
         |what: &str, number: usize| (number > 0).then(|| format!("{what} at {number} of {} points.", points().count()));
-    let failed = told("Transactions failed beyond what was allowed", points().filter(|point| point.failures).count());
-    let away = told("The database was away for a time", points().filter(|point| point.dead_s > 0.0).count());
-    failed.map(|failed| format!("{failed} None of these passes or is the best.")).into_iter().chain(away).collect()
+    let failed = told("More transactions failed than allowed", points().filter(|point| point.failures).count());
+    let away = told("The database was unavailable for some time", points().filter(|point| point.dead_s > 0.0).count());
+    failed.map(|failed| format!("{failed} These points do not pass.")).into_iter().chain(away).collect()
 }
 
 /// All tables as text.
@@ -349,6 +365,7 @@ pub fn text(study: &Study) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::chart;
     use crate::study::point::Limits;
     use crate::study::tests::summary;
 
@@ -358,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_passed_and_what_did_not() {
+    fn lists_which_points_passed() {
         let points = vec![measured(2, 25.0), measured(4, 30.0)];
         let series = Series { largest: Some(2), finished: true, points, ..Series::default() };
         let study = Study {
@@ -387,7 +404,50 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_does_not_recover_is_told_with_its_errors() {
+    fn combinations_of_settings_have_their_own_lines_and_dashes_no_column() {
+        let with = |settings: &str, buffers: u64, rate: f64| {
+            let mut measured = measured(2, rate);
+            measured.point.settings = settings.to_owned();
+            measured.point.observation =
+                Some(Observation { buffer_bytes: Some(buffers << 20), repeat: Some(1), ..Observation::default() });
+            measured
+        };
+        let study = |points: Vec<Measured>| Study {
+            sweep: SweepKind::Grid,
+            workload: "tpcc".to_owned(),
+            engine: "PostgreSQL 15".to_owned(),
+            finished: true,
+            limits: Limits::default(),
+            max: None,
+            series: vec![Series { finished: true, points, ..Series::default() }],
+            differences: Vec::new(),
+            notes: Vec::new(),
+        };
+        let both = ["work_mem=4MB, via=statements", "work_mem=4MB, via=procedures"];
+        let points = both.iter().flat_map(|set| [with(set, 64, 25.0), with(set, 128, 30.0)]).collect();
+        let grid_of_buffers = study(points);
+        let chart = chart::throughput_over_buffers(&grid_of_buffers).unwrap();
+        let named: Vec<&str> = chart.legend.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(
+            named.len() == 2
+                && named
+                    .iter()
+                    .zip(["procedures", "statements"])
+                    .all(|(name, way)| { name.contains("work_mem=4MB") && name.contains(way) }),
+            "{named:?}"
+        );
+        assert!(chart.caption.contains("Each dot is a run."), "{}", chart.caption);
+        let columns = &tables(&grid_of_buffers)[0].columns;
+        assert!(columns.contains(&"settings".to_owned()) && columns.contains(&"buffers".to_owned()), "{columns:?}");
+        assert!(!columns.contains(&"CPUs".to_owned()) && !columns.contains(&"data hits".to_owned()), "{columns:?}");
+        // A server that reports its buffers does not vary them.
+        let same = study(both.iter().map(|set| with(set, 64, 25.0)).collect());
+        assert!(chart::throughput_over_buffers(&same).is_none());
+        assert!(chart::throughput_of_points(&same).unwrap().caption.contains("via=procedures"));
+    }
+
+    #[test]
+    fn a_database_that_does_not_recover_is_reported_with_its_errors() {
         let at = |rate: f64, again: bool, kept_up: bool| {
             let errors = if kept_up { BTreeMap::new() } else { [("deadlock".to_owned(), 3)].into() };
             let mut measured = measured(2, rate);
@@ -411,7 +471,7 @@ mod tests {
         let table = rates(&Series { points, ..Series::default() });
         assert_eq!(table.rows[2][0], "again 10");
         assert!(table.rows[2][8].ends_with("errors: 3 deadlock"), "{:?}", table.rows[2]);
-        let told = table.sentences.iter().find(|sentence| sentence.starts_with("Back at 10 a second"));
-        assert!(told.is_some_and(|told| told.contains("DOES NOT KEEP UP")), "{:?}", table.sentences);
+        let told = table.sentences.iter().find(|sentence| sentence.starts_with("Back at 10 per second"));
+        assert!(told.is_some_and(|told| told.contains("NO LONGER KEEPS UP")), "{:?}", table.sentences);
     }
 }

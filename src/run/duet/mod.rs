@@ -1,6 +1,6 @@
-//! Two databases in quick alternation, or at once, on one machine: what is noise for one is noise for the other.
+//! Runs two databases in quick alternation, or at the same time, on one machine, so that noise affects both alike.
 //!
-//! Each side has its own sessions, which stay open; one rests while the other works.
+//! Each side has its own sessions, which stay open; one side pauses while the other runs.
 
 mod rhythm;
 mod side;
@@ -13,22 +13,22 @@ use side::{Played, Second, Shared, Side};
 
 use super::open::{open, options};
 use super::random_seed;
-use crate::drive::{Meeting, Stop};
+use crate::drive::{StartBarrier, Stop};
 use crate::engine::Error;
 use crate::plan::{Defaults, Pace, Plan};
 use crate::result::duet::{Duet, DuetPair};
 use crate::study;
 
-/// A side that is to be played.
+/// A side of a duet, before it runs.
 #[derive(Clone, Debug)]
 pub struct Player {
     /// Its plan.
     pub plan: Plan,
-    /// Settings that it alone has, for the record: they stand in its plan already.
+    /// Settings of this side only, for the record; its plan has them, too.
     pub settings: BTreeMap<String, String>,
 }
 
-/// A duet that is to be started.
+/// A duet, before it runs.
 pub struct Duets {
     players: [Player; 2],
     rhythm: Rhythm,
@@ -37,26 +37,26 @@ pub struct Duets {
 }
 
 impl Duets {
-    /// Of two plans, each with its database, whose workload and load are the same. Both databases have to be loaded.
+    /// A duet of two plans with the same workload and load, each with its database. Both databases have to be loaded.
     pub fn new(players: [Player; 2], rhythm: Rhythm) -> Duets {
         Duets { players, rhythm, across_durability: false, stop: Stop::new() }
     }
 
-    /// Ranks databases that differ in durability, too.
+    /// Also ranks databases that differ in durability.
     pub fn across_durability(self, across_durability: bool) -> Duets {
         Duets { across_durability, ..self }
     }
 
-    /// Ends the duet before its time when someone asks to stop by this. A side that fails asks for it, too.
+    /// Ends the duet early when `stop` is requested. A side that fails requests it, too.
     pub fn stop(self, stop: Stop) -> Duets {
         Duets { stop, ..self }
     }
 
-    /// Plays it; none if someone asked to stop before it began. `known` hears of the pairs each time that one more has
+    /// Runs the duet; `None` if it was stopped before it began. `known` receives all pairs each time that one more has
     /// ended, on the calling thread, which is blocked.
     ///
     /// # Errors
-    /// If a database cannot be reached or used, or both do not hold the same.
+    /// If a database cannot be reached or used, or the two databases have different contents.
     pub fn start(self, known: &mut dyn FnMut(&[DuetPair])) -> Result<Option<Duet>, Error> {
         let first = &self.players[0].plan;
         let seed = first.seed.unwrap_or_else(random_seed);
@@ -64,7 +64,7 @@ impl Duets {
         let shared = Shared {
             rhythm: self.rhythm,
             stop: self.stop.clone(),
-            meeting: Meeting::default(),
+            barrier: StartBarrier::default(),
             population: Default::default(),
         };
         let of_all = |plan| Plan { seed: Some(seed), pace: Some(Pace::None), clients: Some(clients), ..plan };
@@ -85,7 +85,7 @@ impl Duets {
                     }
                     played
                 });
-                // One after the other, so that two servers do not look for a port at once.
+                // One after the other, so that two servers do not look for a free port at the same time.
                 let _ = is_open.recv();
                 thread
             });
@@ -134,12 +134,12 @@ fn play(side: Side) -> Result<Played, Error> {
     open(workload, options(workload, plan), side)
 }
 
-/// Transactions of each second of both sides, put together into pairs of slices.
+/// Combines the transactions of each second of both sides into pairs of slices.
 struct Pairs {
     rhythm: Rhythm,
     slices: [Vec<(u32, u32)>; 2],
     orders: Vec<bool>,
-    /// Of each side and pair: transactions, and seconds that are known, of those that count.
+    /// For each side and pair: transactions, and the number of known seconds, of those that count.
     sums: [Vec<(u64, u32)>; 2],
     told: usize,
 }
@@ -150,7 +150,7 @@ impl Pairs {
         Pairs { rhythm, slices: rhythm.slices(), orders: rhythm.orders(), sums: [none.clone(), none], told: 0 }
     }
 
-    /// Takes in a second; whether one more pair is whole.
+    /// Adds a second. Returns whether another pair is complete.
     fn add(&mut self, (side, second, completed): Second) -> bool {
         let (Some(slices), Some(sums)) = (self.slices.get(side), self.sums.get_mut(side)) else { return false };
         let place = slices.iter().position(|slice| self.rhythm.counts(*slice, second));

@@ -1,31 +1,31 @@
-//! When each side of a duet works.
+//! The schedule of a duet.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// When each side of a duet works, in whole seconds.
+/// When each side of a duet runs, in whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rhythm {
     /// Length of a slice.
     pub slice: u32,
-    /// Pairs of slices.
+    /// Number of pairs of slices.
     pub pairs: u32,
-    /// For how long each side works before the first pair.
+    /// Ramp-up of each side before the first pair.
     pub ramp_up: u32,
-    /// Whether both sides work at the same time; else one rests while the other works.
+    /// Whether both sides run at the same time instead of alternating.
     pub together: bool,
-    /// Decides about the order of each pair.
+    /// Determines the order in each pair.
     pub seed: u64,
 }
 
 impl Rhythm {
-    /// Seconds of a slice that count. The first one after the other side's slice does not: its last transactions end in
-    /// it, and caches of the machine are the other's.
+    /// Number of seconds of a slice that count. The first second after the other side's slice does not: the other
+    /// side's last transactions end in it, and the machine's caches hold the other side's data.
     pub fn counted(&self) -> u32 {
         if self.together { self.slice } else { self.slice.saturating_sub(1) }
     }
 
-    /// Seconds of all of it.
+    /// Total length in seconds.
     pub(super) fn seconds(&self) -> u32 {
         let turns = if self.together { 1 } else { 2 };
         turns * (self.ramp_up + self.pairs * self.slice)
@@ -37,7 +37,7 @@ impl Rhythm {
         (0..self.pairs).map(|_| random.random::<bool>()).collect()
     }
 
-    /// The slices of each side, from and to.
+    /// The slices of each side, with start and end.
     pub(super) fn slices(&self) -> [Vec<(u32, u32)>; 2] {
         let mut sides = [Vec::new(), Vec::new()];
         let mut from = if self.together { self.ramp_up } else { 2 * self.ramp_up };
@@ -51,7 +51,7 @@ impl Rhythm {
         sides
     }
 
-    /// When each side works, its ramp-up included.
+    /// When each side runs, including its ramp-up.
     pub(super) fn windows(&self) -> [Vec<(u32, u32)>; 2] {
         let mut sides = self.slices();
         for (side, from) in sides.iter_mut().zip([0, if self.together { 0 } else { self.ramp_up }]) {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_side_rests_while_the_other_works() {
+    fn one_side_pauses_while_the_other_runs() {
         let rhythm = Rhythm { slice: 3, pairs: 40, ramp_up: 2, together: false, seed: 7 };
         let [a, b] = rhythm.windows();
         let mut all = [&a[..], &b[..]].concat();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn or_both_work_at_the_same_time() {
+    fn both_sides_may_run_at_the_same_time() {
         let rhythm = Rhythm { slice: 3, pairs: 2, ramp_up: 2, together: true, seed: 7 };
         let [a, b] = rhythm.windows();
         assert_eq!((&a, rhythm.seconds()), (&b, 8));

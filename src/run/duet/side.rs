@@ -1,4 +1,4 @@
-//! A side of a duet, on a thread of its own.
+//! A side of a duet, on its own thread.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,9 +10,9 @@ use super::super::open::Visitor;
 use super::super::population::{agree, complete, own};
 use super::super::requests::{Requests, Timeouts};
 use super::super::summary::database;
-use super::super::{count, settle};
+use super::super::{count, nodes, settle};
 use super::{Player, Rhythm};
-use crate::drive::{self, Controllers, LoadTarget, Meeting, Slices, Stages, Stop, Totals};
+use crate::drive::{self, Controllers, LoadTarget, Slices, Stages, StartBarrier, Stop, Totals};
 use crate::engine::{Engine, Error};
 use crate::judge;
 use crate::measure::Interval;
@@ -23,19 +23,19 @@ use crate::result::summary::LatencySummary;
 use crate::result::{Environment, Event, Manifest};
 use crate::workload::Workload;
 
-/// How long a database that is away at the end is waited for.
+/// How long to wait for a database that is unreachable at the end.
 const RECONNECT_FOR: Duration = Duration::from_secs(10);
 
-/// A second of a side: which side, its number, and transactions that completed in it.
+/// A second of a side: index of the side, number of the second, and completed transactions.
 pub(super) type Second = (usize, u32, u64);
 
-/// What both sides share.
+/// State shared by both sides.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) rhythm: Rhythm,
     pub(super) stop: Stop,
-    pub(super) meeting: Meeting,
-    /// What the side that came first holds.
+    pub(super) barrier: StartBarrier,
+    /// The population of the side that opened first.
     pub(super) population: Arc<Mutex<Option<Manifest>>>,
 }
 
@@ -45,15 +45,15 @@ pub(super) struct Side {
     pub(super) number: usize,
     pub(super) player: Player,
     pub(super) shared: Shared,
-    /// Told when its database is open.
+    /// Notified when its database is open.
     pub(super) opened: Sender<()>,
     pub(super) seconds: Sender<Second>,
 }
 
-/// What a side came to; none if someone asked to stop before it began.
+/// The result of a side; `None` if it was stopped before it began.
 pub(super) type Played = Option<(DuetSide, Manifest)>;
 
-/// What was asked before the load.
+/// What was queried before the load.
 struct Before {
     environment: Environment,
     effects: Vec<i64>,
@@ -65,7 +65,7 @@ impl Visitor for Side {
 
     fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Played, Error> {
         let requests = Requests::new(&engine, &self.shared.stop, Timeouts::of(self.player.plan.timeout));
-        // Nobody waits for it any more if the other side failed.
+        // The receiver is gone if the other side failed.
         let _ = self.opened.send(());
         let played = self.play(&requests);
         match (played, engine.server_ended()) {
@@ -87,6 +87,9 @@ impl Side {
             return Ok(None);
         };
         own(procedures, W::NAME, url)?;
+        if self.player.plan.read_only_on.is_some() && nodes::await_standbys(requests, &mut |_| {})?.is_none() {
+            return Ok(None);
+        }
         let Some(before) = before(requests)? else { return Ok(None) };
         let (totals, counted) = self.drive(requests, &manifest)?;
         let cpu_s = before.cpu_s.zip(engine.server_cpu_seconds()).map(|(before, after)| after - before);
@@ -130,7 +133,7 @@ impl Side {
     }
 
     fn drive<W: Workload>(&self, requests: &Requests<W>, manifest: &Manifest) -> Result<(Totals, Counted), Error> {
-        let Shared { rhythm, stop, meeting, .. } = &self.shared;
+        let Shared { rhythm, stop, barrier, .. } = &self.shared;
         let plan =
             Plan { ramp_up: Some(RampUp::Seconds(0)), duration: Some(rhythm.seconds()), ..self.player.plan.clone() };
         let plan = settle::settle::<W>(plan, &Defaults::RUN, Some(manifest))?;
@@ -138,13 +141,13 @@ impl Side {
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
         let schedule = settle::schedule::<W>(&plan, manifest, None);
         let [windows, slices] = [rhythm.windows(), rhythm.slices()].map(|sides| sides[self.number].clone());
-        let stages = Stages::sliced(Slices::new(windows, meeting));
+        let stages = Stages::sliced(Slices::new(windows, barrier));
         let nothing = Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
         let mut counted = Counted { interval: nothing, seconds: 0 };
         let tell = &mut |event: &Event| {
             let Event::Second { second, interval, .. } = event else { return };
             let completed = interval.transactions.iter().map(|of_type| of_type.completed).sum();
-            // Nobody listens any more if the duet was given up.
+            // The receiver is gone if the duet was abandoned.
             let _ = self.seconds.send((self.number, *second, completed));
             if slices.iter().any(|slice| rhythm.counts(*slice, *second)) {
                 counted.interval.add(interval);
@@ -157,13 +160,13 @@ impl Side {
     }
 }
 
-/// What was measured in the seconds that count.
+/// Measurements of the seconds that count.
 struct Counted {
     interval: Interval,
     seconds: u32,
 }
 
-/// What the database is set to and holds before the load; none if someone asked to stop.
+/// Settings and counts of the database before the load; `None` if stopped.
 fn before<W: Workload>(requests: &Requests<W>) -> Result<Option<Before>, Error> {
     let engine = requests.engine();
     let Some(settings) = requests.ask(async |engine: &dyn Engine<W>| engine.settings().await)? else {

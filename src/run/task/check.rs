@@ -14,7 +14,7 @@ use crate::result::Finding;
 use crate::workload::Workload;
 
 impl Task<'_> {
-    /// Checks a loaded database. Each finding is an event as it comes.
+    /// Checks a loaded database. Each finding is also sent as an event.
     ///
     /// # Errors
     /// If the database cannot be reached or used, or is not loaded.

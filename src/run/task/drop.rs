@@ -17,7 +17,7 @@ use crate::workload::Workload;
 pub struct Dropped {
     /// The database.
     pub engine: Identity,
-    /// Whether there were any.
+    /// Whether there were tables to remove.
     pub tables: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Creates and fills the tables, or goes on with an interrupted load.
+//! Creates and fills the tables, or continues an interrupted load.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::workload::Workload;
 pub struct Loaded {
     /// The database.
     pub engine: Identity,
-    /// What it holds.
+    /// Its contents.
     pub population: Manifest,
-    /// The load; none if it was loaded before.
+    /// The load; `None` if the database was already loaded.
     pub report: Option<LoadReport>,
 }
 
 impl Task<'_> {
-    /// Loads what the plan asks for, or goes on with an interrupted load of the same.
+    /// Loads the population of the plan, or continues an interrupted load of the same population.
     ///
     /// # Errors
-    /// If the database cannot be reached or used, or holds something else.
+    /// If the database cannot be reached or used, or contains other tables.
     pub fn load(self) -> Result<Option<Loaded>, Error> {
         on(&self.plan.clone(), Load(self))
     }
 
-    /// Makes the stored procedures of a loaded database anew.
+    /// Reinstalls the stored procedures of a loaded database.
     ///
     /// # Errors
     /// If the database cannot be reached or used, is not loaded, or has no procedures.

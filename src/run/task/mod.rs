@@ -1,4 +1,4 @@
-//! What is done with a database beside running on it, as library calls: load, check, restore, scan, drop.
+//! Operations on a database other than runs, as library calls: load, check, restore, scan, drop.
 //!
 //! ```no_run
 //! use graymark::plan::Plan;
@@ -33,8 +33,8 @@ use crate::plan::Plan;
 use crate::result::{Event, Step};
 use crate::workload::Workload;
 
-/// Something that is to be done with the database of a plan, which it opens. Each of its calls blocks the calling
-/// thread, and returns none if someone asked to stop first.
+/// An operation on the database of a plan, which it opens. Each of its calls blocks the calling thread, and returns
+/// `None` if a stop was requested before it finished.
 pub struct Task<'a> {
     plan: Plan,
     stop: Stop,
@@ -42,19 +42,19 @@ pub struct Task<'a> {
 }
 
 impl Task<'static> {
-    /// With the database, the workload and the options of a plan. What it says of a run does not matter.
+    /// A task with the database, the workload and the options of a plan. Options for runs are ignored.
     pub fn new(plan: Plan) -> Task<'static> {
         Task { plan, stop: Stop::new(), consumer: Box::new(|_| {}) }
     }
 }
 
 impl<'a> Task<'a> {
-    /// Ends the task before its time when someone asks to stop by this.
+    /// Ends the task early when a stop is requested through this.
     pub fn stop(self, stop: Stop) -> Self {
         Task { stop, ..self }
     }
 
-    /// Who hears of what happens, on the calling thread.
+    /// The consumer of the events, called on the calling thread.
     pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Task<'b> {
         Task { plan: self.plan, stop: self.stop, consumer: Box::new(consumer) }
     }
@@ -63,7 +63,7 @@ impl<'a> Task<'a> {
         (self.consumer)(&Event::Step(step));
     }
 
-    /// Requests to the open database, after the warnings of its engine.
+    /// Returns the requests to the open database, after reporting its engine's warnings.
     fn begin<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Requests<W> {
         for warning in engine.warnings() {
             self.tell(Step::Warning(warning.clone()));

@@ -1,4 +1,4 @@
-//! Brings a used database back to its initial population.
+//! Restores a used database to its initial population.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::workload::value::Timestamp;
 pub struct Restored {
     /// The database.
     pub engine: Identity,
-    /// What it holds.
+    /// Its contents.
     pub population: Manifest,
-    /// What was undone, and whether every row is that of the seed again.
+    /// What was undone, and whether every row matches the seed again.
     pub report: RestoreReport,
 }
 
 impl Task<'_> {
-    /// Takes back what transactions did to a loaded database, and compares every row with the seed.
+    /// Undoes the changes of transactions in a loaded database, and compares every row with the seed.
     ///
     /// # Errors
     /// If the database cannot be reached, used or restored, or is not loaded.

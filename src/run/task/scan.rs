@@ -1,4 +1,4 @@
-//! The serial read of all tables, twice: with the caches emptied as far as that goes, and again.
+//! The serial read of all tables, twice: with empty caches as far as possible, and again.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,41 +23,40 @@ use crate::result::{Environment, Event, Manifest, Step};
 use crate::workload::Workload;
 use crate::workload::tpcc::{Tpcc, working_set};
 
-/// A serial read, and its record.
+/// A serial read and its record.
 #[derive(Debug)]
 pub struct ScanOutcome {
-    /// What it came to.
+    /// The result.
     pub scan: Scan,
     /// The directory of the record.
     pub record: PathBuf,
-    /// The report as a page, or why the record is not whole.
+    /// The path of the HTML report, or why the record is incomplete.
     pub report: Result<PathBuf, Error>,
 }
 
 impl Task<'_> {
-    /// Reads all tables of a loaded database twice. With `drop_caches` the whole system's page cache is dropped first,
-    /// not only that of the database's files. What was read before someone asked to stop is in the result. The record
-    /// goes to `out`; without it, to a directory of its own in `graymark-runs`.
+    /// Reads all tables of a loaded database twice. With `drop_caches` the page cache of the entire system is dropped
+    /// first, not only that of the database's files. After a stop, the result contains what was read until then. The
+    /// record is written to `out`, or by default to a new directory in `graymark-runs`.
     ///
-    /// # Errors
-    /// If the database cannot be reached or used, is not loaded, or has no tables that could be read, or the record
-    /// cannot be begun.
+    /// If the database cannot be reached or used, is not loaded, or has no readable tables, or the record cannot be
+    /// created.
     pub fn scan(self, drop_caches: bool, out: Option<PathBuf>) -> Result<Option<ScanOutcome>, Error> {
-        on(&self.plan.clone(), Serial { task: self, drop_caches, out })
+        on(&self.plan.clone(), SerialRead { task: self, drop_caches, out })
     }
 }
 
-struct Serial<'a> {
+struct SerialRead<'a> {
     task: Task<'a>,
     drop_caches: bool,
     out: Option<PathBuf>,
 }
 
-impl Visitor for Serial<'_> {
+impl Visitor for SerialRead<'_> {
     type Output = Option<ScanOutcome>;
 
     fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Option<ScanOutcome>, Error> {
-        let Serial { mut task, drop_caches: all, out } = self;
+        let SerialRead { mut task, drop_caches: all, out } = self;
         let requests = task.begin(&engine);
         let Some(there) = requests.database_state()? else { return Ok(None) };
         let manifest = complete::<W>(there, &engine.identity().url)?;
@@ -65,10 +64,10 @@ impl Visitor for Serial<'_> {
         let named = out.is_some();
         let out =
             out.unwrap_or_else(|| default_record(&format!("{}-scan", W::NAME), &name.to_lowercase(), Timestamp::now()));
-        // A directory that cannot take the record is told before any cache is emptied.
+        // An unusable record directory is reported before any cache is emptied.
         let record = RecordWriter::create(&out, "scan", W::NAME, W::TRANSACTIONS)?;
         let empty_caches = async move |engine: &dyn Engine<W>| engine.empty_caches(all).await;
-        let nothing = || Error::Usage(format!("{name} has no tables that graymark scan could read: give another --db"));
+        let nothing = || Error::Usage(format!("{name} has no tables that graymark scan can read: give another --db"));
         let emptied =
             requests.ask(empty_caches).and_then(|asked| asked.map(|caches| caches.ok_or_else(nothing)).transpose());
         let caches = match emptied {
@@ -98,7 +97,7 @@ impl Visitor for Serial<'_> {
     }
 }
 
-/// Ends the record and makes the report.
+/// Finishes the record and writes the report.
 fn finished<W: Workload>(engine: &Arc<dyn LoadTarget<W>>, scan: Scan, record: RecordWriter) -> ScanOutcome {
     let directory = record.directory().to_owned();
     let status = if scan.interrupted { Status::Partial } else { Status::Complete };
@@ -114,7 +113,7 @@ fn finished<W: Workload>(engine: &Arc<dyn LoadTarget<W>>, scan: Scan, record: Re
     ScanOutcome { scan, record: directory, report: kept.map(|paths| paths.html).map_err(Error::from) }
 }
 
-/// Both passes.
+/// Executes both passes.
 fn read_all<W: Workload>(
     task: &mut Task<'_>,
     requests: &Requests<W>,
@@ -142,18 +141,18 @@ fn read_all<W: Workload>(
             break;
         }
     }
-    // Who asked to stop is not kept waiting for sizes.
+    // After a stop, sizes are not queried.
     match requests.ask(async |engine: &dyn Engine<W>| engine.table_bytes().await) {
         Ok(Some(bytes)) => size::<W>(&mut scan, &bytes),
         Ok(None) => scan.interrupted = true,
-        // A user who may read the tables need not have a right to the catalog of sizes.
+        // A user who may read the tables may lack the right to read the catalog of sizes.
         Err(Error::Database(why)) => scan.sizes_unknown = why,
         Err(error) => return Err(error),
     }
     Ok(scan)
 }
 
-/// Takes in the bytes of tables by their names; of TPC-C also the working set that they come to.
+/// Adds the sizes of tables by name; for TPC-C also the resulting working set.
 fn size<W: Workload>(scan: &mut Scan, bytes: &BTreeMap<String, u64>) {
     for (name, table) in scan.passes.iter_mut().flat_map(|pass| &mut pass.tables) {
         table.bytes = bytes.get(name).copied();
@@ -164,7 +163,7 @@ fn size<W: Workload>(scan: &mut Scan, bytes: &BTreeMap<String, u64>) {
     scan.working_set_bytes = of_tpcc.then(updated).flatten().map(of_a_warehouse);
 }
 
-/// Reads all tables once; whether it came to its end.
+/// Reads all tables once. Returns whether it finished.
 fn read<W: Workload>(
     requests: &Requests<W>,
     mut pass: Pass,
@@ -184,7 +183,7 @@ fn read<W: Workload>(
     Ok((pass, true))
 }
 
-/// What the first pass is called.
+/// The name of the first pass.
 fn first(caches: &CacheState) -> &'static str {
     if caches.cold { "cold" } else { "first" }
 }

@@ -1,7 +1,7 @@
-//! How much faster or slower a closed system can become when one thing of it is changed, from what was measured before.
+//! Bounds of how much faster or slower a closed system becomes when one part of it is changed, from measurements.
 //!
-//! What is used holds in closed product-form networks (Denning and Buzen, "The Operational Analysis of Queueing Network
-//! Models", ACM Computing Surveys 10, 1978), and beyond them wherever more demand or less service never makes a system
+//! These bounds hold in closed product-form networks (Denning and Buzen, "The Operational Analysis of Queueing Network
+//! Models", ACM Computing Surveys 10, 1978), and in all systems that more demand or less service never makes
 //! faster:
 //!
 //! - Without one part, the other residence times do not shrink: more clients meet there. So the response time keeps all
@@ -18,10 +18,11 @@
 //!
 //! The demand for CPUs is not taken for granted, for it shrinks with the waits: the kernel works for every wait, puts
 //! to sleep and wakes up, and clients that come closer together share that (a flush for several commits, a wake-up for
-//! several replies). User mode needs less where caches stay warm, because the CPUs rest less. What is taken for granted:
-//! the least that user mode needs, and that the kernel's work for what stays takes no less CPU **a second** than before.
+//! several replies). User mode needs less where caches stay warm, because the CPUs rest less. What is taken for
+//! granted: the least that user mode needs, and that the kernel's work for what stays takes no less CPU **a second**
+//! than before.
 
-/// What was measured of a closed system without think time.
+/// The measurements of a closed system without think time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
     /// Clients.
@@ -44,22 +45,22 @@ pub(super) struct Measured {
 /// The demand for CPUs of the mean transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cpu {
-    /// CPUs that there are for all.
+    /// Number of CPUs.
     pub(super) cpus: f64,
     /// Seconds in user mode, of client and server.
     pub(super) user_s: f64,
-    /// What user mode needs at the least, with warm caches.
+    /// Minimum seconds in user mode, with warm caches.
     pub(super) least_user_s: f64,
     /// Seconds in the kernel.
     pub(super) kernel_s: f64,
 }
 
-/// So many times the throughput at the least and at the most; none where there is no bound.
+/// Lower and upper bound of the speed-up; `None` without a bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// At the least.
+    /// Lower bound.
     pub least: Option<f64>,
-    /// At the most.
+    /// Upper bound.
     pub most: Option<f64>,
 }
 
@@ -84,29 +85,37 @@ impl Measured {
         times.is_finite().then_some(times.max(1.0))
     }
 
-    /// At most so many times as fast if no CPU is needed or waited for, and no lock.
+    /// The same, if without so many seconds of lock waits the server also saves the user-mode time that they cause: after
+    /// a wait it evaluates the statement again on the row that has changed, so at most half of the time is for that.
+    pub(super) fn without_rework(self, locks_s: f64) -> Measured {
+        let share = ratio(locks_s, self.response_s).min(1.0);
+        let least = |cpu: Cpu| Cpu { least_user_s: cpu.least_user_s * (1.0 - share / 2.0), ..cpu };
+        Measured { cpu: self.cpu.map(least), ..self }
+    }
+
+    /// Maximum speed-up without CPU time, CPU waits and lock waits.
     pub(super) fn without_cpu(&self) -> Option<f64> {
         let times = ratio(self.response_s, self.response_s - self.at_cpu_s - self.locks_s);
         times.is_finite().then_some(times.max(1.0))
     }
 
-    /// With so many clients instead.
+    /// Bounds of the speed-up with another number of clients.
     pub(super) fn with_clients(&self, clients: f64) -> Limits {
         let times = clients / self.clients;
         if times >= 1.0 {
             let passed = self.cpu.map_or(f64::INFINITY, |cpu| self.cpus_pass(cpu, cpu.kernel_s).max(1.0));
-            // Nothing is said of the least: more clients can lock each other out.
+            // There is no lower bound: more clients can block each other.
             return Limits { least: None, most: Some(times.min(passed)) };
         }
         let fewer = (self.clients - clients) / (self.clients - 1.0).max(1.0);
         let least = times * ratio(self.response_s, self.response_s - self.waits_s * fewer);
         // No more than as many as before, if those did not lock each other out.
-        let as_many = self.without(self.locks_s, 0.0);
+        let as_many = self.without_rework(self.locks_s).without(self.locks_s, 0.0);
         let alone = self.cpu.map(|cpu| ratio(clients, self.rate * cpu.least_user_s).max(least));
         Limits { least: Some(least.min(1.0)), most: as_many.into_iter().chain(alone).reduce(f64::min) }
     }
 
-    /// With so many times the CPUs for the server.
+    /// Bounds of the speed-up with `times` the CPUs for the server.
     pub(super) fn with_cpus(&self, times: f64) -> Limits {
         if times >= 1.0 {
             return Limits { least: None, most: Some(times) };
@@ -120,7 +129,7 @@ impl Measured {
     }
 }
 
-/// A quotient; infinite where nothing is left to divide by.
+/// A quotient; infinite if the divisor is 0.
 fn ratio(of: f64, by: f64) -> f64 {
     if by > 0.0 { of / by } else { f64::INFINITY }
 }

@@ -1,13 +1,13 @@
-//! What bounds a run: the utilisation law, asymptotic bounds and Little's law, after Denning and Buzen, "The
+//! Bounds of a run's throughput: the utilisation law, asymptotic bounds and Little's law, after Denning and Buzen, "The
 //! Operational Analysis of Queueing Network Models" (ACM Computing Surveys 10, 1978). They hold for any arrivals and
 //! any service: they need measured demands, and no assumption about distributions.
 //!
-//! - Utilisation law: a resource that each transaction needs for `D` seconds works `X * D` of each second.
-//! - So no more than `m / D` transactions a second pass a resource of `m` servers.
-//! - `N` clients that need `R` seconds a transaction without waiting for each other come to `N / R` at most; both
+//! - Utilisation law: a resource that each transaction needs for `D` seconds is busy for `X * D` of each second.
+//! - So the throughput of a resource with `m` servers is at most `m / D` transactions per second.
+//! - `N` clients that need `R` seconds per transaction without waiting for each other reach at most `N / R`; both
 //!   bounds cross at `N* = m * R / D` clients.
-//! - What a change can bring: `laws`.
-//! - Little's law: clients = throughput x (response time + think time). A run that breaks it has measured something
+//! - Bounds of the gain of a change: `laws`.
+//! - Little's law: clients = throughput x (response time + think time). A run that violates it has measured something
 //!   wrong.
 
 mod laws;
@@ -19,19 +19,19 @@ use crate::result::summary::Summary;
 pub use laws::Limits;
 use laws::{Cpu, Measured};
 
-/// A resource that works for so large a part of its time is the limit, whatever transactions wait for beside it.
+/// A resource with this utilisation is the limit, whatever else transactions wait for.
 const SATURATED: f64 = 0.85;
-/// What user mode needs with warm caches, of what it needs where the CPUs rest or others have them. Measured here:
-/// 270 of 651 us where a log of 5 ms a flush went, 421 of 945 where programs that took the CPUs went.
-const WARM: f64 = 0.4;
-/// Percent by which Little's law may be off, beside what the interval's ends cut off.
+/// User-mode CPU time with warm caches, relative to that with idle or shared CPUs. Measured here:
+/// 270 of 651 us when log flushes of 5 ms were removed, 421 of 945 when competing programs were stopped.
+const WARM_USER_SHARE: f64 = 0.4;
+/// Tolerance of Little's law in percent, in addition to transactions at the interval's ends.
 const TOLERANCE_PERCENT: f64 = 5.0;
-/// Gains that are told.
-const TOLD: usize = 4;
-/// Strangers' percent of the CPU from which on they are named as the cause of a CPU without idle time.
-const STRANGERS: f64 = crate::measure::strangers::LIMIT;
+/// Number of gains that are reported.
+const MAX_GAINS: usize = 4;
+/// CPU usage of other processes, in percent, above which they are named as the cause of a busy CPU.
+const OTHER_CPU_PERCENT: f64 = crate::measure::strangers::LIMIT;
 
-/// What is known of a run's bounds; none of a run without transactions.
+/// The bounds of a run; `None` without transactions.
 pub fn of(summary: &Summary) -> Option<Bounds> {
     let rate = summary.transactions_per_second;
     if rate <= 0.0 || summary.interval_s <= 0.0 {
@@ -40,12 +40,12 @@ pub fn of(summary: &Summary) -> Option<Bounds> {
     let mut resources = resources(summary, rate);
     resources.sort_by(|one, other| other.utilisation_percent.total_cmp(&one.utilisation_percent));
     let seen_enough = summary.waterfall.as_ref().is_none_or(Waterfall::tells);
-    let gains = if seen_enough { told(gains(summary, &resources, measured(summary))) } else { Vec::new() };
+    let gains = if seen_enough { largest(gains(summary, &resources, measured(summary))) } else { Vec::new() };
     let little = little(summary);
     let without_waiting = summary.waterfall.as_ref().map(needed_us);
     let closed_loop = summary.pace == "none" && summary.open_loop.is_none();
     let saturates_at_clients = resources.first().zip(without_waiting).filter(|_| closed_loop).map(|(busiest, us)| {
-        // Below one client for each of its servers it cannot work all the time.
+        // With fewer clients than servers, it cannot be busy all the time.
         (busiest.servers * us / busiest.demand_us).max(busiest.servers)
     });
     let bottleneck = gains.first().map(|gain| gain.what.clone()).unwrap_or_default();
@@ -53,34 +53,34 @@ pub fn of(summary: &Summary) -> Option<Bounds> {
     (found != Bounds::default()).then_some(found)
 }
 
-/// What is worth telling.
-fn told(gains: Vec<Gain>) -> Vec<Gain> {
-    gains.into_iter().filter(|gain| gain.at_most_times.is_none_or(|times| times > 1.005)).take(TOLD).collect()
+/// The gains that are reported.
+fn largest(gains: Vec<Gain>) -> Vec<Gain> {
+    gains.into_iter().filter(|gain| gain.at_most_times.is_none_or(|times| times > 1.005)).take(MAX_GAINS).collect()
 }
 
-/// At most so many times as fast without a cause, as [`Gain::what`] names it; none where that has no bound, or nobody
-/// looked where the time goes.
+/// Maximum speed-up without a cause, named as in [`Gain::what`]; `None` if it has no bound, or if the time was not
+/// broken down.
 pub fn at_most(summary: &Summary, what: &str) -> Option<f64> {
     summary.waterfall.as_ref()?;
     let gains = gains(summary, &resources(summary, rate(summary)?), measured(summary));
-    // A cause that takes no time costs none.
+    // A cause that takes no time gains nothing.
     gains.iter().find(|gain| gain.what == what).map_or(Some(1.0), |gain| gain.at_most_times)
 }
 
-/// At most so many times as fast if nobody waited for a lock.
+/// Maximum speed-up without lock waits.
 pub fn without_locks(summary: &Summary) -> Option<f64> {
     let measured = measured(summary)?;
     let locks = measured.locks_s + 2.0 * errors_s(summary, &[Part::RowLocks, Part::OtherLocks]);
-    measured.without(locks, locks)
+    measured.without_rework(locks).without(locks, locks)
 }
 
-/// So many times the throughput with so many clients. Nothing is known without a waterfall, or with think times.
+/// Bounds of the speed-up with another number of clients. Unknown without a time breakdown, or with think times.
 pub fn with_clients(summary: &Summary, clients: u32) -> Limits {
     let measured = measured(summary).filter(|_| summary.pace == "none");
     measured.map_or(Limits::default(), |measured| measured.with_clients(f64::from(clients)))
 }
 
-/// So many times the throughput with so many times the server's CPUs.
+/// Bounds of the speed-up with `times` the server's CPUs.
 pub fn with_cpus(summary: &Summary, times: f64) -> Limits {
     measured(summary).map_or(Limits::default(), |measured| measured.with_cpus(times))
 }
@@ -91,13 +91,13 @@ fn rate(summary: &Summary) -> Option<f64> {
 
 const AT_CPU: [Part; 4] = [Part::ServerCpu, Part::ServerCpuWait, Part::ClientCpu, Part::ClientCpuWait];
 
-/// What the bounds rest on; none without a waterfall.
+/// The measurements for the bounds; `None` without a time breakdown.
 fn measured(summary: &Summary) -> Option<Measured> {
     let (waterfall, rate) = (summary.waterfall.as_ref()?, rate(summary)?);
     let seconds = |parts: &[Part]| 1e-6 * parts.iter().map(|part| waterfall.all.part(*part)).sum::<f64>();
     let locks_s = seconds(&[Part::RowLocks, Part::OtherLocks]);
-    // Who waits for a CPU that others have waits no less when there are fewer clients.
-    let own = taken_percent(summary) <= STRANGERS;
+    // Waits for a CPU used by other processes do not shrink with fewer clients.
+    let own = taken_percent(summary) <= OTHER_CPU_PERCENT;
     let cpu_waits = if own { seconds(&[Part::ServerCpuWait, Part::ClientCpuWait]) } else { 0.0 };
     Some(Measured {
         clients: f64::from(summary.clients),
@@ -110,9 +110,9 @@ fn measured(summary: &Summary) -> Option<Measured> {
     })
 }
 
-/// What the mean transaction needs of CPUs; none where the server's processes are not to be seen. All of the machine's
-/// CPUs count: who asks for more of them gets a part of what others have. The kernel's own threads are left out, for
-/// they may work for others.
+/// CPU demand of the mean transaction; `None` if the server's processes are not visible. All of the machine's
+/// CPUs count, because more demand also gets CPU time from other processes. Kernel threads are left out, because
+/// they may work for other processes.
 fn cpu(summary: &Summary, rate: f64) -> Option<Cpu> {
     let counters = summary.counters.as_ref()?;
     let each = |counter| counters.grown(counter).map(|grown| grown.per_second);
@@ -121,24 +121,24 @@ fn cpu(summary: &Summary, rate: f64) -> Option<Cpu> {
     let user = (each(Counter::ClientUser)? + server).min(ours);
     let cpus = counters.machine_cpus?.max(ours);
     let busy = ours / cpus;
-    let least_user_s = user / rate * (busy + (1.0 - busy) * WARM);
+    let least_user_s = user / rate * (busy + (1.0 - busy) * WARM_USER_SHARE);
     (user > 0.0).then(|| Cpu { cpus, user_s: user / rate, least_user_s, kernel_s: (ours - user) / rate })
 }
 
-/// One standard error of the sum of parts that are known by looking, in seconds.
+/// One standard error of the sum of sampled parts, in seconds.
 fn errors_s(summary: &Summary, parts: &[Part]) -> f64 {
     let Some(waterfall) = &summary.waterfall else { return 0.0 };
     let of = |part: &Part| waterfall.all.error_us.get(part.name()).copied().unwrap_or_default();
     1e-6 * parts.iter().map(of).fold(0.0, f64::hypot)
 }
 
-/// The time of a transaction that waits for no other: all parts but waits for a CPU and for locks.
+/// The time of a transaction that waits for no other: all parts except waits for a CPU and for locks.
 fn needed_us(waterfall: &Waterfall) -> f64 {
     let waits = [Part::DriverQueue, Part::ClientCpuWait, Part::ServerCpuWait, Part::RowLocks, Part::OtherLocks];
     waterfall.all.response_us - waits.iter().map(|part| waterfall.all.part(*part)).sum::<f64>()
 }
 
-/// What a resource does for a run of this rate, from the seconds that it worked in each second.
+/// The use of a resource at this rate, from its busy time per second.
 fn resource(name: &str, busy: f64, servers: f64, rate: f64) -> Option<Resource> {
     (busy > 0.0 && servers > 0.0).then(|| Resource {
         name: name.to_owned(),
@@ -158,14 +158,14 @@ fn resources(summary: &Summary, rate: f64) -> Vec<Resource> {
         let percent = |share: Option<f64>| cpus * share.unwrap_or_default() / 100.0;
         let kernel = percent(strangers.and_then(|strangers| strangers.kernel));
         let taken = percent(strangers.and_then(|of| of.cpu)) + percent(strangers.and_then(|of| of.steal));
-        // Clocks of processes and machine tick apart: what is left is never less than what was used.
+        // The clocks of processes and machine differ: the available time is never less than the used time.
         found.extend(resource(CPU, ours + kernel, (cpus - taken).max(ours + kernel), rate));
     }
     let device = counters.device.as_ref();
     if let (Some(flushes), Some(device)) = (each(Counter::LogFlushes), device)
         && let Some(flush_ms) = device.flush_ms
     {
-        // A log is written and flushed by one at a time.
+        // A log is written and flushed by one session at a time.
         let busy = flushes * (flush_ms + device.write_ms.unwrap_or_default()) / 1e3;
         found.extend(resource(LOG, busy.min(1.0), 1.0, rate));
     }
@@ -180,11 +180,13 @@ fn resources(summary: &Summary, rate: f64) -> Vec<Resource> {
     found
 }
 
+/// The cause of waits for a CPU that other processes use.
+pub const OTHER_PROCESSES: &str = "CPU used by other processes";
 const CPU: &str = "CPU";
 const LOG: &str = "log flush";
 const DEVICE: &str = "device";
 
-/// What it would bring to do without each cause, the largest first.
+/// The maximum gain without each cause, the largest first.
 fn gains(summary: &Summary, resources: &[Resource], measured: Option<Measured>) -> Vec<Gain> {
     let mut found: Vec<(f64, Gain)> = Vec::new();
     let mut add = |what: &str, share: f64, times: Option<f64>, weight: f64| {
@@ -201,23 +203,28 @@ fn gains(summary: &Summary, resources: &[Resource], measured: Option<Measured>) 
         let passed = measured.and_then(|of| Some(of.cpus_pass(of.cpu?, kernel(of.cpu?))));
         passed.unwrap_or(f64::INFINITY).max(1.0)
     };
-    // Where others take the CPUs, the kernel's work is changing between them and us.
+    // If other processes use the CPUs, kernel time is mostly context switches.
     let passed = |disturbed: bool| if disturbed { passed(|_| 0.0) } else { passed(|cpu| cpu.kernel_s) };
     let taken = taken_percent(summary);
     let cpu_waits = parts(&[Part::ServerCpuWait, Part::ClientCpuWait]);
-    let disturbed = taken > STRANGERS && (cpu_waits > 0.1 || cpu.is_some_and(|cpu| cpu.utilisation_percent > 60.0));
+    let disturbed =
+        taken > OTHER_CPU_PERCENT && (cpu_waits > 0.1 || cpu.is_some_and(|cpu| cpu.utilisation_percent > 60.0));
     if disturbed {
-        // Whoever had locked a row or was at the log was without a CPU, too, and others waited for him.
+        // Lock holders and log writers also wait for a CPU, and others wait for them.
         let waits = cpu_waits + parts(&[Part::Log, Part::RowLocks, Part::OtherLocks]);
-        add("CPU taken by others", cpu_waits, Some(without(waits).min(passed(true))), cpu_waits + taken / 100.0);
+        add(OTHER_PROCESSES, cpu_waits, Some(without(waits).min(passed(true))), cpu_waits + taken / 100.0);
     }
     if parts(&[Part::ClientCpuWait]) > 0.0 {
         let share = parts(&[Part::ClientCpuWait]);
-        // A driver that waits more than the server does is starved by its own priority, or by its own threads.
+        // A driver that waits more than the server is limited by its priority or its number of threads.
         let starved = share > parts(&[Part::ServerCpuWait]) && share > 0.1;
         let weight = share + if starved && disturbed { 2.0 } else { 0.0 };
         let locks = parts(&[Part::RowLocks, Part::OtherLocks]);
-        add("the client's wait for a CPU", share, Some(without(share + locks).min(passed(disturbed))), weight);
+        // While it waits, replies of several sessions gather. It then sends their next transactions at once, and these
+        // wait for each other at the server, and for the driver to take their replies.
+        let gathered = [Part::ServerCpuWait, Part::Log, Part::Network];
+        let others = locks + if starved && disturbed { parts(&gathered) } else { 0.0 };
+        add("the client's wait for a CPU", share, Some(without(share + others).min(passed(disturbed))), weight);
     }
     let on_cpu = parts(&[Part::ServerCpu, Part::ServerCpuWait, Part::ClientCpu]);
     let saturated = cpu.is_some_and(|cpu| cpu.utilisation_percent / 100.0 >= SATURATED);
@@ -242,36 +249,38 @@ fn gains(summary: &Summary, resources: &[Resource], measured: Option<Measured>) 
     found.into_iter().map(|(_, gain)| gain).collect()
 }
 
-/// At most so many times as fast without a part, and without what goes with it.
+/// Maximum speed-up without a part and the waits that depend on it.
 fn without_part(summary: &Summary, measured: &Measured, part: Part) -> Option<f64> {
     let waterfall = summary.waterfall.as_ref()?;
-    // What was seen by chance counts as far as chance may hide it.
+    // Two standard errors are added for sampling.
     let part_s = 1e-6 * waterfall.all.part(part) + 2.0 * errors_s(summary, &[part]);
-    // What takes time while rows are locked makes others wait for the locks: without it these waits may go, too.
-    let locks_s = if matches!(part, Part::RowLocks | Part::OtherLocks) { 0.0 } else { measured.locks_s };
+    // Parts that take time while rows are locked cause lock waits, which may disappear with them.
+    let is_lock = matches!(part, Part::RowLocks | Part::OtherLocks);
+    let locks_s = if is_lock { 0.0 } else { measured.locks_s };
+    let measured = if is_lock { measured.without_rework(part_s) } else { *measured };
     let log_s = match part {
-        // Reads that take so much of the device's time hold up the flushes of a log on it for as long, at the most.
+        // Reads delay log flushes on the same device by at most their share of the device's time.
         Part::PageReads => 1e-6 * waterfall.all.part(Part::Log) * (part_s * measured.rate).min(1.0),
         _ => 0.0,
     };
-    // In a wait the kernel works no longer than it lasts; what sends and receives works outside of it.
+    // Kernel time of a wait is at most its length; sending and receiving happens outside of waits.
     let kernel_s = if part == Part::Network { f64::INFINITY } else { part_s + locks_s };
     measured.without(part_s + locks_s + log_s, kernel_s)
 }
 
-/// Percent of the machine's CPU time that others had.
+/// Percent of the machine's CPU time used by other processes.
 fn taken_percent(summary: &Summary) -> f64 {
     summary.strangers.as_ref().map_or(0.0, |of| of.cpu.unwrap_or_default() + of.steal.unwrap_or_default())
 }
 
-/// Little's law over the interval; none where it cannot be checked.
+/// Little's law over the interval; `None` if it cannot be checked.
 fn little(summary: &Summary) -> Option<Little> {
-    // Clients that wait for a connection or after a failure are in no transaction.
+    // Clients that wait for a connection or after a failure are not in a transaction.
     let disturbed = summary.connections.lost > 0
         || summary.interrupted
-        // Nobody counts the users of an open loop.
+        // An open loop has no number of users.
         || summary.open_loop.is_some()
-        || summary.transactions.values().any(|of| of.errors + of.unknown > 0);
+        || summary.transactions.values().any(|of| of.errors > 0 || of.unknown > 0);
     if disturbed {
         return None;
     }
@@ -298,14 +307,14 @@ fn little(summary: &Summary) -> Option<Little> {
         return None;
     }
     let off_percent = 100.0 * (found / clients - 1.0);
-    // Where others take the CPU, a client is often stopped between two transactions: that is no fault of the
+    // If other processes use the CPU, a client is often preempted between transactions, which is not a fault of the
     // measurement.
-    if off_percent < 0.0 && taken_percent(summary) > STRANGERS {
+    if off_percent < 0.0 && taken_percent(summary) > OTHER_CPU_PERCENT {
         return None;
     }
-    // A transaction that an end of the interval cuts through counts neither in its throughput nor in its times; with
-    // think times a cycle is drawn from a distribution, and few of them say little.
-    let cycles = summary.transactions.values().map(|of| of.completed).sum::<u64>().max(1) as f64;
+    // A transaction at an end of the interval counts neither in the throughput nor in the times; with
+    // think times, cycles are random, and a few of them have a large error.
+    let cycles = summary.transactions.values().map(|of| of.completed as f64).sum::<f64>().max(1.0);
     let chance = if paced.is_some() { 300.0 / cycles.sqrt() } else { 0.0 };
     let allowed_percent = TOLERANCE_PERCENT + 200.0 * longest / summary.interval_s + chance;
     Some(Little { clients, found, off_percent, allowed_percent, held: off_percent.abs() <= allowed_percent })
@@ -384,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handful_of_sightings_names_no_cause() {
+    fn a_few_samples_name_no_cause() {
         let mut summary = summary(&[(Part::Log, 7_000.0), (Part::ServerCpu, 1_000.0)], 0.4, None);
         assert_eq!(of(&summary).unwrap().bottleneck, "log write and flush");
         summary.waterfall.as_mut().unwrap().all.samples = 3.0;
@@ -397,17 +406,21 @@ mod tests {
         let locked = [(Part::RowLocks, 6_500.0), (Part::ServerCpu, 500.0), (Part::Log, 1_000.0)];
         assert_eq!(of(&summary(&locked, 0.5, Some(1.0))).unwrap().bottleneck, "row locks");
         let crowded = [(Part::ServerCpuWait, 5_000.0), (Part::ServerCpu, 2_000.0), (Part::Log, 1_000.0)];
-        assert_eq!(of(&summary(&crowded, 0.9, Some(50.0))).unwrap().bottleneck, "CPU taken by others");
+        assert_eq!(of(&summary(&crowded, 0.9, Some(50.0))).unwrap().bottleneck, "CPU used by other processes");
         let busy = of(&summary(&crowded, 1.9, Some(1.0))).unwrap();
         assert_eq!(busy.bottleneck, "CPU of client and server");
         // No more than what the log takes of each: 1 of 8 ms.
         near(busy.gains[0].at_most_times.unwrap(), 8.0);
         let starved = [(Part::ClientCpuWait, 6_000.0), (Part::ServerCpu, 400.0), (Part::Log, 1_000.0)];
         assert_eq!(of(&summary(&starved, 0.5, Some(5.0))).unwrap().bottleneck, "the client's wait for a CPU");
+        let behind_others = of(&summary(&starved, 0.5, Some(50.0))).unwrap();
+        assert_eq!(behind_others.bottleneck, "the client's wait for a CPU");
+        // Without it the log takes less time, too: sessions no longer commit at the same moment.
+        near(behind_others.gains[0].at_most_times.unwrap(), 8.0);
     }
 
     #[test]
-    fn what_has_no_next_limit_has_no_bound_and_stays_readable() {
+    fn a_cause_without_a_next_limit_has_no_bound() {
         // All of the time on the CPU, as in SQLite's process, and a run too short for other resources to be counted.
         let mut short = summary(&[(Part::ServerCpu, 8_000.0)], 1.0, None);
         short.counters = None;
@@ -418,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn others_on_the_machine_hide_no_other_cause() {
+    fn other_processes_hide_no_other_cause() {
         // Strangers leave the run a tenth of a CPU, which it uses up, and others keep the device busy.
         let parts = [(Part::RowLocks, 7_000.0), (Part::ServerCpuWait, 600.0), (Part::ServerCpu, 400.0)];
         let mut crowded = summary(&parts, 0.1, Some(95.0));
@@ -427,9 +440,10 @@ mod tests {
         }
         let found = of(&crowded).unwrap();
         let locks = found.gains.iter().find(|gain| gain.what == "row locks").expect("row locks are told");
-        // An eighth of the time is left, of which the CPU's 100 us may shrink to what user mode needs with warm caches.
-        near(locks.at_most_times.unwrap(), 8.0 * 100.0 / 25.8);
-        assert!(found.gains.iter().any(|gain| gain.what == "CPU taken by others"), "{found:?}");
+        // An eighth of the time is left, of which the CPU's 100 us may shrink to what user mode needs with warm caches,
+        // and without evaluating statements again: waits for locks are seven eighths of the time.
+        near(locks.at_most_times.unwrap(), 8.0 * 100.0 / (25.8 * (1.0 - 7.0 / 16.0)));
+        assert!(found.gains.iter().any(|gain| gain.what == "CPU used by other processes"), "{found:?}");
     }
 
     #[test]
@@ -460,24 +474,24 @@ mod tests {
     }
 
     #[test]
-    fn reads_hold_up_flushes_on_their_device() {
+    fn reads_delay_flushes_on_their_device() {
         // 400 us of reads in each of 1,000 transactions: two fifths of the time the device may have been at them.
         let parts = [(Part::PageReads, 400.0), (Part::Log, 2_000.0), (Part::Network, 5_600.0)];
         near(at_most(&summary(&parts, 0.5, Some(0.0)), "page reads").unwrap(), 8.0 / (8.0 - 0.4 - 0.8));
     }
 
     #[test]
-    fn a_breach_of_littles_law_is_seen() {
+    fn a_violation_of_littles_law_is_found() {
         let mut wrong = summary(&[(Part::Log, 8_000.0)], 0.5, None);
         wrong.transactions_per_second = 500.0;
         wrong.transactions.get_mut("payment").unwrap().completed = 30_000;
         let little = of(&wrong).unwrap().little.unwrap();
         near(little.off_percent, -50.0);
         assert!(!little.held);
-        // Nor is it a breach where others took the CPU from the clients.
+        // It is not a violation if other processes used the CPU.
         wrong.strangers = Some(Strangers { cpu: Some(50.0), ..Strangers::default() });
         assert_eq!(of(&wrong).unwrap().little, None);
-        // A run that lost connections says nothing of it.
+        // A run that lost connections cannot be checked.
         wrong.connections.lost = 1;
         assert_eq!(of(&wrong).unwrap().little, None);
         wrong.transactions_per_second = 0.0;

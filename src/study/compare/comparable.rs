@@ -1,4 +1,4 @@
-//! What else differs between two sets of runs, besides what they are to tell.
+//! Differences between two sets of runs other than their measurements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,14 @@ use crate::record::Record;
 use crate::result::format::Status;
 use crate::result::summary::{Durability, Summary};
 
-/// What a run was, by name; values as they are shown.
+/// The value of a property that a record does not have.
+pub(crate) const NOT_KNOWN: &str = "unknown";
+
+/// The properties of a run by name, with values as text.
 pub(crate) fn facts(record: &Record) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut fact = |name: &str, value: Option<String>| {
-        facts.insert(name.to_owned(), value.unwrap_or_else(|| "unknown".to_owned()));
+        facts.insert(name.to_owned(), value.unwrap_or_else(|| NOT_KNOWN.to_owned()));
     };
     fact("workload", Some(record.header.workload.clone()));
     fact("Graymark", Some(record.header.graymark.clone()));
@@ -48,7 +51,7 @@ pub(crate) fn facts(record: &Record) -> BTreeMap<String, String> {
             });
             fact("disks", Some(disks.collect::<Vec<_>>().join(" + ")));
         }
-        // The kernel's figure may differ by what it keeps for itself.
+        // The kernel reserves a varying part of the memory.
         fact("memory", environment.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))));
         for (name, value) in &environment.settings {
             fact(&format!("setting {name}"), Some(value.clone()));
@@ -57,11 +60,11 @@ pub(crate) fn facts(record: &Record) -> BTreeMap<String, String> {
     facts
 }
 
-/// What of a plan changes what the database is asked for, by its key in `plan.toml`, with its name in a warning.
+/// The keys of `plan.toml` that change the load of the database, with their names in warnings.
 const OF_THE_PLAN: [(&str, &str); 9] = [
     ("mix", "mix"),
-    ("at_home", "clients that keep to warehouses of their own"),
-    ("read_only_on", "where reads go"),
+    ("at_home", "clients that use only their own warehouses"),
+    ("read_only_on", "target of read-only transactions"),
     ("foreign_keys", "foreign keys"),
     ("cold", "cold caches"),
     ("warm", "warm-up"),
@@ -70,7 +73,7 @@ const OF_THE_PLAN: [(&str, &str); 9] = [
     ("history", "share of keys in the history"),
 ];
 
-/// A value of the plan in words; what it does not hold is as usual.
+/// A value of the plan in words; missing values are the default.
 fn of_the_plan(plan: &toml::Table, key: &str) -> String {
     match plan.get(key) {
         None => "usual".to_owned(),
@@ -87,7 +90,7 @@ fn pace(summary: &Summary) -> String {
     }
 }
 
-/// What was to go wrong, and when.
+/// The planned faults and their times.
 fn faults(summary: &Summary) -> String {
     let faults = summary.faults.iter().map(|fault| format!("{} at {} s", fault.what, fault.planned_s));
     let faults = faults.collect::<Vec<_>>().join(", ");
@@ -99,7 +102,7 @@ fn durability(of: &Durability) -> String {
     if risks.is_empty() { of.class.name() } else { format!("{} ({})", of.class.name(), risks.join(", ")) }
 }
 
-/// How the sets differ in what a loss of power may do to their commits; none if they do not. A commit that does not
+/// How the sets differ in durability; `None` if they do not. A commit that does not
 /// wait for the disk is faster, and no other figure shows why.
 pub(crate) fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
     let of = |records: &[Record]| -> BTreeSet<String> {
@@ -111,7 +114,7 @@ pub(crate) fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
     (in_a != in_b || in_a.len() > 1).then(|| format!("{} in A, {} in B", words(&in_a), words(&in_b)))
 }
 
-/// What makes two sets of runs no measurement of the same thing: each difference in what a gate must not overlook.
+/// Differences in the properties that must be equal for a gate.
 pub(crate) fn unlike(a: &[Record], b: &[Record]) -> Vec<String> {
     const FACTS: [&str; 6] = ["workload", "profile", "mix", "scale", "pace", "durability"];
     let values = |records: &[Record], name: &str| -> BTreeSet<String> {
@@ -125,41 +128,41 @@ pub(crate) fn unlike(a: &[Record], b: &[Record]) -> Vec<String> {
     differ.collect()
 }
 
-/// Something in which two sets of runs differ.
+/// A difference between two sets of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Differ {
-    /// What it is.
+pub struct Differing {
+    /// The property.
     pub what: String,
-    /// What the runs of A have.
+    /// Its values in A.
     pub a: String,
-    /// What those of B have.
+    /// Its values in B.
     pub b: String,
 }
 
-/// What runs differ in, by name, with what each of them has; of each run its [`facts`].
+/// The differences between runs, by name, with the value of each run, from their [`facts`].
 pub(crate) fn differing(all: &[BTreeMap<String, String>]) -> Vec<(String, Vec<String>)> {
     let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
     let of = |name: &String| -> Vec<String> {
-        all.iter().map(|facts| facts.get(name).map_or_else(|| "not told".to_owned(), Clone::clone)).collect()
+        all.iter().map(|facts| facts.get(name).map_or_else(|| NOT_KNOWN.to_owned(), Clone::clone)).collect()
     };
     let differ = names.into_iter().map(|name| (name.clone(), of(name)));
     differ.filter(|(_, values)| values.windows(2).any(|pair| pair[0] != pair[1])).collect()
 }
 
-/// Differences between the sets, and runs that are no good for comparing, each in a line.
+/// Differences between the sets, and runs that should not be compared, one per line.
 pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
     let mut warnings = Vec::new();
     for record in a.iter().chain(b) {
         let place = record.directory.display();
         if record.header.status != Status::Complete || record.summary.is_none() {
-            warnings.push(format!("{place} is the record of a run that did not come to its end"));
+            warnings.push(format!("{place} is the record of an incomplete run"));
         }
         if record.summary.as_ref().is_some_and(|summary| summary.database.agrees == Some(false)) {
-            warnings.push(format!("{place}: the database's own count does not agree with the client's"));
+            warnings.push(format!("{place}: the counts of client and database differ"));
         }
         let strangers = record.summary.as_ref().and_then(|summary| summary.strangers.as_ref());
-        for (what, share) in strangers.map(Strangers::beyond).unwrap_or_default() {
-            warnings.push(format!("{place} was not alone on its machine: {share:.0} % of {what}"));
+        for (who, share, what) in strangers.map(Strangers::beyond).unwrap_or_default() {
+            warnings.push(format!("{place}: its machine was not quiet: {who} {share:.0} {what}"));
         }
     }
     let paced =
@@ -187,20 +190,20 @@ pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
 
 fn words(values: &BTreeSet<String>) -> String {
     match values.len() {
-        0 => "not told".to_owned(),
+        0 => NOT_KNOWN.to_owned(),
         _ => values.iter().cloned().collect::<Vec<_>>().join(" and "),
     }
 }
 
-/// What the sets differ in, by name: what those of A have, and those of B.
-pub(super) fn differ(a: &[Record], b: &[Record]) -> Vec<Differ> {
+/// The differences between the sets, by name, with the values of A and B.
+pub(super) fn differ(a: &[Record], b: &[Record]) -> Vec<Differing> {
     let (of_a, of_b) = (values(a), values(b));
     let nothing = BTreeSet::new();
     let names = of_a.keys().chain(of_b.keys()).collect::<BTreeSet<_>>();
     let both =
         names.into_iter().map(|name| (name, of_a.get(name).unwrap_or(&nothing), of_b.get(name).unwrap_or(&nothing)));
     let differ = both.filter(|(_, in_a, in_b)| in_a != in_b);
-    differ.map(|(name, in_a, in_b)| Differ { what: name.clone(), a: words(in_a), b: words(in_b) }).collect()
+    differ.map(|(name, in_a, in_b)| Differing { what: name.clone(), a: words(in_a), b: words(in_b) }).collect()
 }
 
 fn values(records: &[Record]) -> BTreeMap<String, BTreeSet<String>> {

@@ -1,4 +1,4 @@
-//! What else tells two sets of runs apart than throughput and times: hit rates, and what a transaction costs.
+//! Figures of a comparison other than throughput and times: hit rates, and costs of a transaction.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::result::summary::Summary;
 /// A figure of both sets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it is, with its unit.
+    /// Its name and unit.
     pub what: &'static str,
-    /// Of the first set; none if a run of it does not know.
+    /// Of the first set; `None` if unknown in one of its runs.
     pub a: Option<Known>,
     /// Of the second set, likewise.
     pub b: Option<Known>,
@@ -25,15 +25,15 @@ pub struct Figure {
 pub struct Known {
     /// The mean.
     pub mean: f64,
-    /// Its standard error; none of a single run.
+    /// Its standard error; `None` for a single run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standard_error: Option<f64>,
 }
 
-/// What a run's summary says; none if it does not know.
+/// Reads a figure from a summary; `None` if unknown.
 type Of = fn(&Summary) -> Option<f64>;
 
-/// Key of JSON, words, and where it stands.
+/// JSON key, name, and the function that reads it.
 const FIGURES: [(&str, &str, Of); 5] = [
     ("buffer_hit_percent", "buffer hits, %", |of| counters(of)?.pages.as_ref()?.overall?.hit_percent),
     ("blocks_read_per_transaction", "blocks read", |of| a_transaction(of, Counter::BlockReads)),
@@ -42,12 +42,12 @@ const FIGURES: [(&str, &str, Of); 5] = [
     ("server_cpu_us_per_transaction", "server CPU, µs", |of| of.server.cpu_us_per_transaction),
 ];
 
-/// The figures, with key of JSON and words.
+/// JSON keys and names of the figures.
 pub(crate) fn names() -> [(&'static str, &'static str); 5] {
     FIGURES.map(|(key, what, _)| (key, what))
 }
 
-/// Those that a run knows, by key of JSON.
+/// The known figures of a run, by JSON key.
 pub(crate) fn of_run(summary: &Summary) -> BTreeMap<&'static str, f64> {
     FIGURES.into_iter().filter_map(|(key, _, of)| Some((key, of(summary)?))).collect()
 }
@@ -56,7 +56,7 @@ fn counters(summary: &Summary) -> Option<&CountersSummary> {
     summary.counters.as_ref()
 }
 
-/// What a counter grew by for each transaction of the interval.
+/// Growth of a counter per transaction of the interval.
 fn a_transaction(summary: &Summary, counter: Counter) -> Option<f64> {
     let all = Some(summary.transactions_per_second).filter(|all| *all > 0.0)?;
     Some(counters(summary)?.grown(counter)?.per_second / all)
@@ -71,7 +71,7 @@ fn known(records: &[Record], of: Of) -> Option<Known> {
     Some(Known { mean, standard_error: (values.len() > 1).then(|| (square / (count - 1.0) / count).sqrt()) })
 }
 
-/// All figures that one of the sets knows.
+/// All figures that are known in one of the sets.
 pub(super) fn of(a: &[Record], b: &[Record]) -> Vec<Figure> {
     let figure = |(_, what, of): (&'static str, &'static str, Of)| Figure { what, a: known(a, of), b: known(b, of) };
     FIGURES.into_iter().map(figure).filter(|figure| figure.a.is_some() || figure.b.is_some()).collect()

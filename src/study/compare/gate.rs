@@ -1,4 +1,4 @@
-//! May a change go in? A slowdown of so many percent is excluded, shown, or neither: then more has to be measured.
+//! Regression gate: a slowdown of a given size is excluded, shown, or neither, in which case more has to be measured.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::judge::incidents::Incidents;
 use crate::record::Record;
 use crate::result::format::Status;
 
-/// What a gate decides.
+/// The decision of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -24,16 +24,16 @@ pub enum Decision {
 pub enum Longer {
     /// Those of both sides.
     Both,
-    /// Those of B alone: A is a baseline of another day.
+    /// Only those of B: A is an existing baseline.
     B,
 }
 
-/// A decision and what it rests on.
+/// A decision and its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gate {
-    /// The slowdown of throughput that must not be, in percent.
+    /// The slowdown of throughput that is not allowed, in percent.
     pub max_slowdown_percent: f64,
-    /// What is decided.
+    /// The decision.
     pub decision: Decision,
     /// B against A, in percent of A.
     pub percent: f64,
@@ -43,8 +43,8 @@ pub struct Gate {
     pub high_percent: f64,
     /// Confidence of the interval, in percent.
     pub confidence_percent: f64,
-    /// Minutes of measurement that are lacking on each side that can be made longer; none where it is decided, or where
-    /// no length would help.
+    /// Missing minutes of measurement on each side that can be made longer; `None` if decided, or if
+    /// longer runs would not help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_minutes: Option<f64>,
     /// The decision in a sentence.
@@ -94,7 +94,7 @@ impl Gate {
         Gate { sentence: gate.told(longer), ..gate }
     }
 
-    /// The same where a run of B failed its checks: no throughput makes up for that.
+    /// The same if a run of B failed its checks, which fails the gate whatever the throughput.
     pub fn and_troubles(self, troubles: &[String]) -> Gate {
         if troubles.is_empty() {
             return self;
@@ -105,7 +105,7 @@ impl Gate {
 
     fn told(&self, longer: Longer) -> String {
         let seen = format!(
-            "B against A: {:+.2} %, {:.4} % interval {:+.2} % to {:+.2} %",
+            "B against A: {:+.2} %, {:.1} % interval {:+.2} % to {:+.2} %",
             self.percent, self.confidence_percent, self.low_percent, self.high_percent
         )
         .replace(".0000 %", " %");
@@ -123,7 +123,7 @@ impl Gate {
             }
             (Decision::Inconclusive, None) => {
                 let why = match longer {
-                    Longer::Both => "what was seen is the limit itself, so that no length of the runs would tell",
+                    Longer::Both => "the measured difference equals the limit, so longer runs would not decide it",
                     Longer::B => "the baseline is too short or too uneven for this limit: measure it for longer",
                 };
                 format!("Inconclusive: a slowdown of {limit} % is neither excluded nor shown ({seen}); {why}.")
@@ -132,13 +132,13 @@ impl Gate {
     }
 }
 
-/// What is wrong with runs, whatever their throughput, in a few words each.
+/// Problems of runs that fail the gate whatever their throughput, in a few words each.
 pub fn troubles(records: &[Record]) -> Vec<String> {
     let mut troubles = Vec::new();
     for record in records {
         let place = record.directory.display();
         let Some(summary) = record.summary.as_ref().filter(|_| record.header.status == Status::Complete) else {
-            troubles.push(format!("the run of {place} did not come to its end"));
+            troubles.push(format!("the run of {place} is incomplete"));
             continue;
         };
         if Incidents::of(summary).beyond_allowed {
@@ -147,7 +147,10 @@ pub fn troubles(records: &[Record]) -> Vec<String> {
         if summary.database.agrees == Some(false) {
             troubles.push(format!("client and database of {place} disagree"));
         }
-        if !summary.consistency.failed.is_empty() {
+        if summary.consistency.lost_commits() {
+            troubles.push(format!("the database of {place} lost acknowledged commits"));
+        }
+        if summary.consistency.conditions().next().is_some() {
             troubles.push(format!("the database of {place} is inconsistent"));
         }
     }
@@ -202,31 +205,31 @@ mod tests {
         assert_eq!(decide(0.0, 1.0).decision, Decision::Passed);
         assert_eq!(decide(4.0, 1.0).decision, Decision::Passed);
         assert_eq!(decide(-10.0, 1.0).decision, Decision::Failed);
-        // Slower, beyond doubt, but not by so much.
+        // Certainly slower, but by less than the limit.
         assert_eq!(decide(-2.0, 0.5).decision, Decision::Passed);
         for percent in [-3.0, -5.0, -7.0] {
             assert_eq!(decide(percent, 1.0).decision, Decision::Inconclusive, "{percent}");
         }
-        // Nothing is known with such errors, and an unchanged program must not pass by that.
+        // With such errors nothing is known, and the gate must not pass.
         assert_eq!(decide(0.0, 5.0).decision, Decision::Inconclusive);
     }
 
     #[test]
-    fn so_many_more_minutes_would_decide() {
+    fn the_missing_minutes_would_decide() {
         let gate = decide(-2.0, 1.2);
         let minutes = gate.more_minutes.unwrap();
         assert!(minutes > 0.0 && gate.sentence.contains("more minutes a side"), "{gate:?}");
         // As much longer, the error is as much smaller, by the root.
         let times: f64 = (10.0 + minutes) / 10.0;
         assert_eq!(decide(-2.0, 1.2 / times.sqrt()).decision, Decision::Passed);
-        // Of a fixed baseline its own error stays.
+        // The error of a fixed baseline remains.
         let only_b = Gate::of(&comparison(-2.0, 1.2), 5.0, 1, Longer::B);
         assert!(only_b.more_minutes.is_none_or(|more| more > minutes), "{only_b:?}");
         assert!(decide(-5.0, 1.0).more_minutes.is_none_or(|more| more > 1e6));
     }
 
     #[test]
-    fn many_looks_ask_for_more_each() {
+    fn repeated_looks_need_more_confidence_each() {
         let (one, many) = (decide(-2.5, 0.8), Gate::of(&comparison(-2.5, 0.8), 5.0, 20, Longer::Both));
         assert!(many.low_percent < one.low_percent && many.confidence_percent > one.confidence_percent);
         let failed = one.and_troubles(&["transactions of b failed".to_owned()]);

@@ -1,10 +1,10 @@
-//! The mean of a series whose neighbours are alike, and its standard error by overlapping batch means: means of blocks
+//! The mean of an autocorrelated series, and its standard error by overlapping batch means: means of blocks
 //! of neighbouring seconds vary as the whole mean does, times their number. Nothing is drawn at random, so the same
 //! records always give the same figures.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A mean and how well it is known.
+/// A mean and its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mean {
     /// The mean of all seconds or, of several runs, of the means of the runs.
@@ -13,20 +13,20 @@ pub(crate) struct Mean {
     pub error: f64,
     /// Degrees of freedom of the error.
     pub freedom: f64,
-    /// Seconds in a block; none of several runs.
+    /// Seconds in a block; `None` for several runs.
     pub block: Option<usize>,
-    /// Seconds in all.
+    /// Total seconds.
     pub seconds: usize,
     /// Standard deviation of a second.
     pub deviation: f64,
-    /// Whether neighbours are alike over so long a time that the error cannot be known.
+    /// Whether the autocorrelation is so long that the error cannot be determined.
     pub drifts: bool,
 }
 
-/// The mean of runs given second by second. None if there is none, or one without a second.
+/// The mean of runs given second by second. `None` without runs, or if one is empty.
 ///
-/// Several runs are the units themselves: their means differ by all that differs between runs. Of a single run, blocks
-/// of seconds are.
+/// Several runs are the units themselves, including all variation between runs. For a single run, blocks
+/// of seconds are the units.
 pub(crate) fn of_runs(runs: &[Vec<f64>]) -> Option<Mean> {
     if let [run] = runs {
         return of_run(run);
@@ -49,7 +49,7 @@ pub(crate) fn of_runs(runs: &[Vec<f64>]) -> Option<Mean> {
     })
 }
 
-/// The mean of one run. None without a second.
+/// The mean of one run. `None` if it is empty.
 pub(crate) fn of_run(seconds: &[f64]) -> Option<Mean> {
     let count = seconds.len();
     if count == 0 {
@@ -95,7 +95,7 @@ fn block(seconds: &[f64], mean: f64, variance: f64) -> (usize, bool) {
     ((5 * alike).clamp(count.div_ceil(10).min(most), most), 3 * alike > most)
 }
 
-/// Student's t that is exceeded on either side with a probability of `both` in all.
+/// The quantile of Student's t for a two-sided probability of `both`.
 pub(crate) fn student(freedom: f64, both: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom.max(1.0));
     distribution.map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(1.0 - both / 2.0))

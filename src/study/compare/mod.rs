@@ -1,5 +1,5 @@
-//! Is one build, setting or machine faster than another? Two sets of runs, their throughput second by second, and a
-//! confidence interval that knows that a second is like the one before it.
+//! Compares two builds, settings or machines by two sets of runs: throughput second by second, with a
+//! confidence interval that accounts for autocorrelation.
 
 pub(crate) mod comparable;
 pub mod figures;
@@ -18,49 +18,49 @@ use crate::measure::{SIGNIFICANT_DIGITS, quantile_ms};
 use crate::record::Record;
 use crate::result::Phase;
 use crate::result::format::Clock;
-use comparable::Differ;
+use comparable::Differing;
 use figures::Figure;
 use means::Mean;
 use waterfall::Waterfalls;
 
 /// The confidence of all intervals, in percent.
 pub(crate) const CONFIDENCE: f64 = 95.0;
-/// The chance of finding a difference of the size that is called detectable, in percent.
+/// The probability of finding a difference of the detectable size, in percent.
 pub(crate) const POWER: f64 = 80.0;
-/// A run has to have so many seconds at least.
+/// Minimum length of a run in seconds.
 pub(crate) const SHORTEST: usize = 10;
 
-/// What the difference between two sets of runs comes to.
+/// The result of comparing two sets of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// B does more in a second.
+    /// B has a higher throughput.
     Faster,
-    /// B does less in a second.
+    /// B has a lower throughput.
     Slower,
-    /// The runs do not tell them apart.
+    /// No difference was found.
     NoDifference,
-    /// Neither is called faster: what the sets do for durability differs.
+    /// Not ranked, because the sets differ in durability.
     NotRanked,
 }
 
 /// A set of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
-    /// Where their records are.
+    /// Directories of their records.
     pub records: Vec<String>,
-    /// Seconds of their measurement intervals, all together.
+    /// Total seconds of their measurement intervals.
     pub seconds: usize,
-    /// Completed transactions of all types a second: the mean.
+    /// Mean of completed transactions of all types per second.
     pub transactions_per_second: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// Seconds in a block of neighbouring seconds; none where the runs themselves are the units.
+    /// Seconds in a block of neighbouring seconds; `None` if the runs themselves are the units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_seconds: Option<usize>,
     /// Degrees of freedom of the standard error.
     pub degrees_of_freedom: f64,
-    /// Transactions that failed, and times without the database.
+    /// Failed transactions and outages.
     pub incidents: Incidents,
 }
 
@@ -75,12 +75,12 @@ pub struct Difference {
     pub high_percent: f64,
     /// The difference over the standard deviation of a second's throughput.
     pub effect_size: f64,
-    /// What it comes to.
+    /// The result.
     pub finding: Finding,
-    /// The smallest difference that runs as many and as long as these find four times in five.
+    /// The smallest difference that runs of this number and length detect with a probability of 80 %.
     pub detectable_percent: f64,
-    /// How many times as many runs or seconds would find a difference as small as this one four times in five; none
-    /// where it was found.
+    /// How many times as many runs or seconds would detect this difference with a probability of 80 %; `None`
+    /// if it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_more: Option<f64>,
 }
@@ -96,7 +96,7 @@ pub struct Responses {
     pub p99: f64,
 }
 
-/// Two sets of runs beside each other.
+/// A comparison of two sets of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The first set.
@@ -105,24 +105,24 @@ pub struct Comparison {
     pub b: Side,
     /// Their throughput.
     pub throughput: Difference,
-    /// Response times by transaction type, of A and of B; none where a side has none.
+    /// Response times by transaction type, of A and of B; `None` if a side has none.
     pub responses: BTreeMap<String, [Option<Responses>; 2]>,
-    /// Where the time of the mean transaction goes on both sides, and which part moved; none unless every record knows.
+    /// Breakdown of the mean response time on both sides, and the changed parts; `None` unless all records have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waterfall: Option<Waterfalls>,
-    /// Why neither is called faster than the other; none if they are ranked.
+    /// Why they are not ranked; `None` if they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_ranked: Option<String>,
-    /// What differs between them beside what was measured.
-    pub differs: Vec<Differ>,
-    /// Hit rates, and what a transaction costs.
+    /// Differences between them other than measurements.
+    pub differs: Vec<Differing>,
+    /// Hit rates, and costs of a transaction.
     pub figures: Vec<Figure>,
-    /// What differs between them once more, in sentences, and what the reader should know.
+    /// Differences between them in sentences, and other warnings.
     pub warnings: Vec<String>,
 }
 
-/// Transactions a second of a record: lower end of the interval of their mean, the mean, its upper end; none where there
-/// is too little to judge by.
+/// Transactions per second of a record: lower end of the interval of the mean, mean, upper end; `None` if
+/// there are too few seconds.
 pub(crate) fn interval(record: &Record) -> Option<[f64; 3]> {
     let mean = means::of_run(&seconds(record).ok()?)?;
     let half = means::student(mean.freedom, 1.0 - CONFIDENCE / 100.0) * mean.error;
@@ -132,13 +132,13 @@ pub(crate) fn interval(record: &Record) -> Option<[f64; 3]> {
 /// Completed transactions in each second of the measurement interval.
 ///
 /// # Errors
-/// If there are too few seconds to judge by, in one line.
+/// If there are too few seconds, in one line.
 pub(crate) fn seconds(record: &Record) -> Result<Vec<f64>, String> {
     let measured = record.series.iter().filter(|row| row.phase == Phase::Measurement);
     let first = measured.clone().map(|row| row.second).min().unwrap_or_default();
     let last = measured.clone().map(|row| row.second).max().unwrap_or_default();
     let place = record.directory.display();
-    // The series names every second; one that a damaged file leaves out did nothing.
+    // The series has every second; a second that is missing in a damaged file counts as 0.
     let length = (last - first) as usize + 1;
     if length < SHORTEST || length > 100 * record.series.len() {
         return Err(format!("{place} has fewer than {SHORTEST} measured seconds: compare runs of a minute or more"));
@@ -153,15 +153,15 @@ pub(crate) fn seconds(record: &Record) -> Result<Vec<f64>, String> {
     Ok(seconds)
 }
 
-/// Compares two sets of records. Those that differ in durability are ranked only if asked for (`across_durability`).
+/// Compares two sets of records. Sets that differ in durability are only ranked with `across_durability`.
 ///
 /// # Errors
-/// If one of them has nothing to compare, in one line.
+/// If one of them cannot be compared, in one line.
 pub fn compare(a: &[Record], b: &[Record], across_durability: bool) -> Result<Comparison, String> {
     compare_by(means::of_runs, a, b, across_durability)
 }
 
-/// The same, with the seconds of all runs of a side taken as one run: for runs of one setting that follow one another.
+/// The same, with the seconds of all runs of a side as one run: for consecutive runs with the same settings.
 ///
 /// # Errors
 /// As [`compare`].
@@ -181,23 +181,21 @@ fn compare_by(
         return Err("there is nothing to compare: name a record for each side".to_owned());
     };
     let differs = comparable::differ(a, b);
-    let told = |of: &Differ| format!("they differ in {}: {} in A, {} in B", of.what, of.a, of.b);
+    let told = |of: &Differing| format!("they differ in {}: {} in A, {} in B", of.what, of.a, of.b);
     let mut warnings: Vec<String> = differs.iter().map(told).collect();
     warnings.extend(comparable::warnings(a, b));
     for (name, mean) in [("A", &mean_a), ("B", &mean_b)] {
         if mean.drifts {
             warnings.push(format!(
-                "the throughput of {name} has not settled within its run: neighbouring seconds are alike over a \
-                 fifteenth of it and more, so that the \
-                 interval is too narrow; run longer, or several times"
+                "the throughput of {name} drifts: its seconds depend on those before them, so the true interval is \
+                 wider; run longer, or several times"
             ));
         }
     }
     if a.len() == 1 || b.len() == 1 {
         warnings.push(
-            "with one run a side, what differs from start to start (caches, file layout, neighbours) is not in the \
-             interval; \
-             three runs a side and more know it"
+            "with one run a side, the interval does not include what differs from start to start (caches, file \
+             layout, other programs): use at least three runs per side"
                 .to_owned(),
         );
     }
@@ -286,13 +284,18 @@ fn responses(records: &[Record], transaction: &str) -> Option<Responses> {
 }
 
 impl Comparison {
+    /// Whether the sides are ranked. If not, a change from A to B must not be shown: it would suggest a winner.
+    pub fn is_ranked(&self) -> bool {
+        self.not_ranked.is_none()
+    }
+
     /// The result in one sentence.
     pub fn sentence(&self) -> String {
         let Difference { percent, low_percent, high_percent, finding, detectable_percent, times_more, .. } =
             self.throughput;
         let interval = format!("{CONFIDENCE} % interval {low_percent:+.2} % to {high_percent:+.2} %");
         let more = || {
-            let seen = format!("A difference of {detectable_percent:.1} % would be found four times in five");
+            let seen = format!("A difference of {detectable_percent:.1} % would be found with a probability of 80 %");
             let unit =
                 if self.a.block_seconds.is_some() || self.b.block_seconds.is_some() { "seconds" } else { "runs" };
             match times_more.filter(|times| (1.0..1e4).contains(times)) {
@@ -310,14 +313,14 @@ impl Comparison {
             Finding::Slower => format!("B is slower than A by {:.2} % ({interval}).", -percent),
             Finding::NoDifference => format!("No difference seen ({interval}). {}", more()),
             Finding::NotRanked => format!(
-                "Not ranked: they differ in durability, {}. Set both alike, or compare them all the same with \
+                "Not ranked: they differ in durability, {}. Use the same settings for both, or rank them anyway with \
                  --across-durability.",
                 self.not_ranked.as_deref().unwrap_or_default()
             ),
         }
     }
 
-    /// Whether B is slower, beyond the errors of measurement, and by so many percent at least.
+    /// Whether B is slower, beyond measurement errors, by at least this percentage.
     pub fn slower_by(&self, percent: f64) -> bool {
         self.throughput.finding == Finding::Slower && -self.throughput.percent >= percent
     }

@@ -1,4 +1,4 @@
-//! What several runs of the same plan come to together.
+//! Statistics of several runs of the same plan.
 
 use serde::Serialize;
 
@@ -6,29 +6,29 @@ use super::CONFIDENCE;
 use super::means::student;
 use crate::result::summary::Summary;
 
-/// Several runs of the same plan. The runs themselves are the units: they differ by all that differs from start to
+/// Several runs of the same plan. The runs themselves are the units, including all variation from start to
 /// start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Repeats {
-    /// What the figure is called.
+    /// The unit of the figure.
     pub metric: String,
     /// The figure of each run, in order.
     pub figures: Vec<f64>,
     /// Their mean.
     pub mean: f64,
-    /// Lower end of the interval that holds the true mean with 95 % confidence; none of fewer than two runs.
+    /// Lower end of the 95 % confidence interval of the mean; `None` for fewer than two runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Its upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Their standard deviation as percent of the mean; none of fewer than two runs.
+    /// Their standard deviation in percent of the mean; `None` for fewer than two runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation_percent: Option<f64>,
 }
 
 impl Repeats {
-    /// Of runs that measured something; none if there is none.
+    /// The statistics of runs with a result; `None` without any.
     pub fn of(runs: &[Summary]) -> Option<Repeats> {
         let metric = runs.first()?.metric.clone();
         let figures: Vec<f64> = runs.iter().map(Summary::figure).collect();

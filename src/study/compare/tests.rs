@@ -57,7 +57,7 @@ fn slower(seconds: &[f64]) -> Vec<f64> {
 }
 
 #[test]
-fn runs_of_one_kind_are_not_told_apart() {
+fn equal_runs_show_no_difference() {
     for alike in [0.0, 0.5, 0.8, 0.9] {
         let same = share(400, |seed| {
             let random = &mut generator(seed);
@@ -69,7 +69,7 @@ fn runs_of_one_kind_are_not_told_apart() {
 }
 
 #[test]
-fn repeats_of_one_kind_are_not_told_apart_although_runs_differ() {
+fn equal_repeats_show_no_difference_although_runs_vary() {
     let same = share(400, |seed| {
         let random = &mut generator(seed);
         let mut repeats = || {
@@ -102,7 +102,7 @@ fn seconds(of: &str) -> Vec<f64> {
 }
 
 #[test]
-fn replays_of_a_real_run_are_not_told_apart() {
+fn resamples_of_a_real_run_show_no_difference() {
     let long = seconds(LONG_RUN);
     let same = share(100, |seed| {
         let random = &mut generator(seed);
@@ -129,7 +129,7 @@ fn five_percent_of_a_quiet_run_are_found_in_ten_minutes() {
 /// The machine of the long run is so uneven that its ten minutes could not show five percent. How long it takes to show
 /// them is told by comparisons of ten minutes, and holds.
 #[test]
-fn five_percent_of_a_real_run_are_found_in_the_time_that_is_told() {
+fn five_percent_of_a_real_run_are_found_in_the_reported_time() {
     let long = seconds(LONG_RUN);
     let told = |seed| {
         let random = &mut generator(seed);
@@ -148,7 +148,7 @@ fn five_percent_of_a_real_run_are_found_in_the_time_that_is_told() {
 }
 
 #[test]
-fn a_difference_is_as_uncertain_as_its_seconds_are_alike() {
+fn autocorrelation_increases_the_error() {
     let random = &mut generator(1);
     let (free, alike) = (series(random, 0.0, 0.1, LENGTH), series(random, 0.9, 0.1, LENGTH));
     let (free, alike) = (means::of_run(&free).unwrap(), means::of_run(&alike).unwrap());
@@ -159,7 +159,7 @@ fn a_difference_is_as_uncertain_as_its_seconds_are_alike() {
 }
 
 #[test]
-fn a_run_that_climbs_all_the_time_is_told() {
+fn a_drifting_run_is_reported() {
     let climbing: Vec<f64> = (0..LENGTH).map(|second| second as f64).collect();
     assert!(means::of_run(&climbing).unwrap().drifts);
     assert_eq!(means::of_run(&[]), None);
@@ -167,7 +167,7 @@ fn a_run_that_climbs_all_the_time_is_told() {
 }
 
 #[test]
-fn what_never_varies_is_told_apart_and_its_equal_is_not() {
+fn constant_series_differ_only_if_they_are_different() {
     let run = |rate: f64| vec![rate; 60];
     assert_eq!(found(&[run(100.0)], &[run(100.0)]), Finding::NoDifference);
     assert_eq!(found(&[run(100.0)], &[run(99.0)]), Finding::Slower);

@@ -1,15 +1,15 @@
-//! Two waterfalls side by side, and which part moved.
+//! Compares two breakdowns of the mean response time.
 
 use serde::Serialize;
 
 use crate::measure::waterfall::{Part, Parts};
 use crate::record::Record;
 
-/// A part has moved if it differs by more than so many standard errors.
+/// A part has changed if it differs by more than this number of standard errors.
 const ERRORS: f64 = 2.0;
-/// And by this share of the longer response time.
+/// And by more than this share of the longer response time.
 const SHARE: f64 = 0.02;
-/// Parts that a sentence names.
+/// Number of parts in a sentence.
 const NAMED: usize = 3;
 
 /// A part of the mean transaction's response time on both sides, in microseconds.
@@ -23,26 +23,26 @@ pub struct PartMoved {
     pub a_us: f64,
     /// Of B.
     pub b_us: f64,
-    /// One standard error of the difference, of parts that are known by looking; 0 of those that clocks tell.
+    /// One standard error of the difference for sampled parts; 0 for parts measured by clocks.
     pub error_us: f64,
-    /// Whether they differ by more than errors explain, and by 2 % of the response time at least.
+    /// Whether they differ by more than the errors, and by at least 2 % of the response time.
     pub moved: bool,
 }
 
-/// Where the time of the mean transaction goes on both sides.
+/// The breakdown of the mean response time on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Waterfalls {
     /// Mean response time of A in microseconds.
     pub a_us: f64,
     /// The same of B.
     pub b_us: f64,
-    /// The parts that there are, from the user to the disk.
+    /// All parts, from the user to the disk.
     pub parts: Vec<PartMoved>,
-    /// What moved, in a sentence, the most first.
+    /// The largest changes, in a sentence.
     pub sentence: String,
 }
 
-/// Those of two sets of records; none unless every record has a waterfall.
+/// Compares two sets of records; `None` unless every record has a breakdown.
 pub(super) fn of(a: &[Record], b: &[Record]) -> Option<Waterfalls> {
     let (a, b) = (mean(a)?, mean(b)?);
     Some(between(&a, &b))
@@ -86,14 +86,14 @@ fn sentence(a: &Parts, b: &Parts, parts: &[PartMoved]) -> String {
     let mut moved: Vec<&PartMoved> = parts.iter().filter(|part| part.moved).collect();
     moved.sort_by(|one, other| (other.b_us - other.a_us).abs().total_cmp(&(one.b_us - one.a_us).abs()));
     if moved.is_empty() {
-        return "No part of the mean transaction moved by more than 2 % of it.".to_owned();
+        return "No part of the mean response time changed by more than 2 % of it.".to_owned();
     }
     let told: Vec<String> = moved
         .iter()
         .take(NAMED)
         .map(|part| format!("{} {:+.0} µs ({:.0} to {:.0})", part.words, part.b_us - part.a_us, part.a_us, part.b_us))
         .collect();
-    format!("The mean transaction changed by {more:+.0} µs; what moved most: {}.", told.join(", "))
+    format!("The mean response time changed by {more:+.0} µs; largest changes: {}.", told.join(", "))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What differed in the seconds of a dip or a latency peak from the median second of the run: a pure function of what a
-//! record holds second by second.
+//! How the seconds of a dip or a latency peak differ from the median second of the run: a pure function of the
+//! per-second data of a record.
 
 mod signals;
 #[cfg(test)]
@@ -16,21 +16,23 @@ use crate::record::Record;
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::{Event, Phase};
 
-/// A second's p99 is a peak from so many times the median second's on.
+/// A second is a latency peak if its p99 is at least this multiple of the median second's.
 const PEAK_TIMES: f64 = 3.0;
-/// And if it is above it by so many milliseconds.
+/// And above it by at least this many milliseconds.
 const PEAK_MS: f64 = 5.0;
-/// And by so many times the usual spread of the seconds.
+/// And by at least this multiple of the spread of the seconds.
 const PEAK_SPREADS: f64 = 10.0;
-/// Peaks that are told: the highest.
-const PEAKS_TOLD: usize = 5;
-/// Shortest run of which a second can be called unusual.
+/// Number of reported peaks: the highest.
+const MAX_PEAKS: usize = 5;
+/// Minimum length of a run in which seconds can be called unusual.
 const SHORTEST: usize = 5;
-/// What others do is no difference if it also goes on in so large a part of all other seconds.
+/// The fewest seconds without a dip that a moment is compared with.
+const FEWEST: usize = 5;
+/// Background activity is no difference if it also occurs in this share of all other seconds.
 const USUAL: f64 = 0.5;
 
-/// What a checkpoint does to others: it writes and flushes beside them, and pages that change after it began go into
-/// the log as a whole.
+/// The effects of a checkpoint: it writes and flushes concurrently, and pages changed after its start are written to
+/// the log completely.
 const OF_CHECKPOINTS: [&str; 10] = [
     "log",
     "other_locks",
@@ -44,7 +46,7 @@ const OF_CHECKPOINTS: [&str; 10] = [
     "log_volume",
 ];
 
-/// Why some seconds are looked at.
+/// Why a moment is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
@@ -52,52 +54,52 @@ pub enum Why {
     Dip,
     /// Response times were far above their usual ones.
     LatencyPeak,
-    /// Someone asked for them.
+    /// The user requested it.
     Asked,
 }
 
-/// Something that differed from the median second.
+/// A difference from the median second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// What it is, as a key: `lock_holder`, `checkpoint`, `row_locks`, …
+    /// Its cause, as a key: `lock_holder`, `checkpoint`, `row_locks`, …
     pub cause: &'static str,
-    /// The same in words, with its figures.
+    /// The cause in words, with figures.
     pub words: String,
-    /// The figure of these seconds; none where there is none.
+    /// The figure of these seconds, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<f64>,
     /// The median of all other seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usual: Option<f64>,
-    /// Of what these figures are.
+    /// The unit of these figures.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub unit: &'static str,
-    /// From 0 to 1: which part of the sessions' time it took, or what comes nearest to that.
+    /// Its importance from 0 to 1: the share of the sessions' time, or an approximation of it.
     pub weight: f64,
 }
 
-/// Some seconds of a run, and what differed in them.
+/// Some seconds of a run, and their differences from the median second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moment {
-    /// Why they are looked at.
+    /// Why they are examined.
     pub why: Why,
-    /// When they began, in seconds since the run's start.
+    /// Start, in seconds since the run's start.
     pub start_s: f64,
-    /// How many they are.
+    /// Length in seconds.
     pub length_s: f64,
     /// Transactions completed in each of them.
     pub transactions_per_second: f64,
     /// The same of the median second.
     pub usual_transactions_per_second: f64,
-    /// The highest p99 among them, in milliseconds; none if no transaction ended.
+    /// The highest p99 among them, in milliseconds; `None` if no transaction ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
     /// The same of the median second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usual_p99_ms: Option<f64>,
-    /// What differed, what weighs most first.
+    /// The differences, the most important first.
     pub differences: Vec<Difference>,
-    /// What is not known of these seconds, as keys like those of causes.
+    /// Causes that are unknown in these seconds, as keys.
     pub not_known: Vec<&'static str>,
 }
 
@@ -110,20 +112,20 @@ pub struct Course {
     pub p99_ms: Vec<Option<f64>>,
     /// The seconds of the measurement interval.
     pub measured: Range<usize>,
-    /// What counters grew by.
+    /// Growth of the counters.
     pub growths: Vec<Growth>,
-    /// What happened.
+    /// The events.
     pub events: Vec<Event>,
-    /// When checkpoints were at work: start and length.
+    /// Checkpoints: start and length.
     pub checkpoints: Vec<(f64, f64)>,
-    /// Sessions that worked.
+    /// Number of sessions.
     pub clients: f64,
     /// Its dips.
     pub dips: Vec<Dip>,
 }
 
 impl Course {
-    /// That of a record; none if its run measured nothing.
+    /// The course of a record; `None` if its run measured nothing.
     pub fn of(record: &Record) -> Option<Course> {
         let length = record.series.last()?.second as usize + 1;
         // A damaged file may name a second far away.
@@ -166,12 +168,12 @@ impl Course {
         Some(course)
     }
 
-    /// Each dip and the highest latency peaks, in the order of time.
+    /// All dips and the highest latency peaks, in order of time.
     pub fn moments(&self) -> Vec<Moment> {
         self.spans().into_iter().map(|(why, seconds)| self.moment(why, seconds)).collect()
     }
 
-    /// So many of them, those in which most was lost, in the order of time.
+    /// The `most` moments with the largest losses, in order of time.
     pub fn worst_moments(&self, most: usize) -> Vec<Moment> {
         let lost = |span: (Why, Range<usize>)| {
             let (is, usual) = self.throughput(&span.1, &self.others(&span.1));
@@ -184,7 +186,7 @@ impl Course {
         spans.into_iter().map(|(_, (why, seconds))| self.moment(why, seconds)).collect()
     }
 
-    /// The seconds of each dip and of the highest latency peaks, in the order of time.
+    /// The seconds of each dip and of the highest latency peaks, in order of time.
     fn spans(&self) -> Vec<(Why, Range<usize>)> {
         let dips = self.dips.iter().map(|dip| self.dip_seconds(dip)).filter(|seconds| !seconds.is_empty());
         let mut found: Vec<_> = dips.map(|seconds| (Why::Dip, seconds)).collect();
@@ -213,7 +215,7 @@ impl Course {
         })
     }
 
-    /// Seconds of the interval whose p99 was far above the usual one and that are in no dip: the highest ones.
+    /// Seconds of the interval outside of dips whose p99 was far above the median: the highest ones.
     fn peaks(&self) -> Vec<Range<usize>> {
         let measured: Vec<f64> = self.measured.clone().filter_map(|second| self.p99(second)).collect();
         if measured.len() < SHORTEST {
@@ -232,11 +234,11 @@ impl Course {
             }
         }
         found.sort_by(|one, other| other.0.total_cmp(&one.0));
-        found.truncate(PEAKS_TOLD);
+        found.truncate(MAX_PEAKS);
         found.into_iter().map(|(_, seconds)| seconds).collect()
     }
 
-    /// The seconds of a dip, as far as the run has them: a damaged record may name others.
+    /// The seconds of a dip that the run has: a damaged record may have others.
     fn dip_seconds(&self, dip: &Dip) -> Range<usize> {
         let second = |at: f64| (at.round() as usize).min(self.completed.len());
         second(dip.start_s)..second(dip.start_s + dip.length_s)
@@ -246,9 +248,14 @@ impl Course {
         self.p99_ms.get(second).copied().flatten()
     }
 
-    /// The seconds of the interval that are not next to these.
+    /// The seconds of the interval that are not next to these, without those of other dips: what all moments of a run
+    /// are compared with should be the same. Where dips leave too few, they are not left out.
     fn others(&self, seconds: &Range<usize>) -> Vec<usize> {
-        self.measured.clone().filter(|second| *second + 1 < seconds.start || *second > seconds.end).collect()
+        let apart = |second: &usize| *second + 1 < seconds.start || *second > seconds.end;
+        let dips: Vec<Range<usize>> = self.dips.iter().map(|dip| self.dip_seconds(dip)).collect();
+        let calm = |second: &usize| !dips.iter().any(|dip| dip.contains(second));
+        let without_dips: Vec<usize> = self.measured.clone().filter(apart).filter(calm).collect();
+        if without_dips.len() >= FEWEST { without_dips } else { self.measured.clone().filter(apart).collect() }
     }
 
     /// Transactions completed in each of some seconds, and in the median of the others.
@@ -258,14 +265,14 @@ impl Course {
         (mean(&within), median(&others.iter().filter_map(completed).collect::<Vec<f64>>()))
     }
 
-    /// What differed in some seconds.
+    /// The differences of some seconds.
     fn moment(&self, why: Why, seconds: Range<usize>) -> Moment {
         let others = self.others(&seconds);
         let (transactions_per_second, usual_transactions_per_second) = self.throughput(&seconds, &others);
         let usual_p99: Vec<f64> = others.iter().filter_map(|second| self.p99(*second)).collect();
         let (mut differences, not_known) = signals::differences(self, &seconds, &others);
-        differences.extend(self.happenings(&seconds, &others));
-        before_its_effects(&mut differences);
+        differences.extend(self.events_in(&seconds, &others));
+        checkpoint_first(&mut differences);
         differences.sort_by(|one, other| other.weight.total_cmp(&one.weight));
         Moment {
             why,
@@ -280,10 +287,10 @@ impl Course {
         }
     }
 
-    /// What was told to happen in some seconds and not in most others.
-    fn happenings(&self, seconds: &Range<usize>, others: &[usize]) -> Vec<Difference> {
+    /// Events in some seconds that do not occur in most others.
+    fn events_in(&self, seconds: &Range<usize>, others: &[usize]) -> Vec<Difference> {
         let within = |at: f64| at >= seconds.start as f64 && at <= seconds.end as f64 + 1.0;
-        // A look tells what was found in the second before it.
+        // A sample describes the second before it.
         let second_of = |at: f64| (at.ceil() as usize).saturating_sub(1);
         let usual = |times: &[f64]| {
             let times: HashSet<usize> = times.iter().map(|at| second_of(*at)).collect();
@@ -304,7 +311,7 @@ impl Course {
             .max_by(|one, other| one.1.weight().total_cmp(&other.1.weight()));
         if let Some((at, blocker)) = most.filter(|_| !usual(&times)) {
             let share = f64::from(blocker.waiting) / self.clients;
-            // A transaction of the run holds its locks for as long as something else holds it up.
+            // A transaction of the run holds its locks longer because something else delays it.
             let weight = if blocker.ours { share } else { 1.0 + share };
             found.push(told("lock_holder", format!("at {at:.1} s {}", blocker.words()), weight));
         }
@@ -316,10 +323,10 @@ impl Course {
         let checkpointed = self.checkpointed();
         let beside = others.iter().filter(|second| checkpointed.get(**second) == Some(&true)).count();
         let mostly = beside as f64 > USUAL * others.len() as f64;
-        // A stall may come right after the end.
+        // A stall may follow right after the end.
         let around = seconds.start.saturating_sub(2)..seconds.end;
         if let Some((start, length)) = around.into_iter().find_map(at_work).filter(|_| !mostly) {
-            let words = format!("a checkpoint was at work: begun at {start:.1} s, {length:.1} s long");
+            let words = format!("checkpoint from {start:.1} s, {length:.1} s long");
             found.push(told("checkpoint", words, 0.6));
         }
 
@@ -333,7 +340,7 @@ impl Course {
         work.sort_unstable();
         work.dedup();
         if !work.is_empty() && !usual(&times) {
-            found.push(told("upkeep", format!("the database was at work in background: {}", work.join(", ")), 0.4));
+            found.push(told("upkeep", format!("background work of the database: {}", work.join(", ")), 0.4));
         }
         let asked = self.events.iter().find_map(|event| match event {
             Event::Maintained(work)
@@ -346,12 +353,8 @@ impl Course {
             _ => None,
         });
         if let Some(work) = asked {
-            let words = format!(
-                "{} that was asked for: begun at {:.1} s, {:.1} s long",
-                work.kind.name(),
-                work.start_s,
-                work.seconds
-            );
+            let words =
+                format!("requested {}: started at {:.1} s, {:.1} s long", work.kind.name(), work.start_s, work.seconds);
             found.push(told("maintenance", words, 0.5));
         }
 
@@ -373,7 +376,7 @@ impl Course {
         found
     }
 
-    /// Of each second, whether a checkpoint was at work in it.
+    /// For each second, whether a checkpoint was in progress.
     fn checkpointed(&self) -> Vec<bool> {
         let mut seconds = vec![false; self.completed.len()];
         for (start, length) in &self.checkpoints {
@@ -384,7 +387,7 @@ impl Course {
         seconds
     }
 
-    /// The planned fault that was at work in some seconds, or in the second before them.
+    /// The planned fault that was active in some seconds, or in the second before them.
     fn fault(&self, seconds: &Range<usize>) -> Option<String> {
         let (from, to) = (seconds.start as f64 - 1.0, seconds.end as f64);
         let ended = |number: usize| {
@@ -398,10 +401,10 @@ impl Course {
             Event::FaultBegan { at, fault, what } if *at < to && ended(*fault) > from => Some((*at, what)),
             _ => None,
         });
-        begun.next().map(|(at, what)| format!("a planned fault was at work, begun at {at:.1} s: {what}"))
+        begun.next().map(|(at, what)| format!("planned fault from {at:.1} s: {what}"))
     }
 
-    /// Foreign processes that worked in some seconds, with the CPU seconds that they used there.
+    /// Other processes in some seconds, with the CPU seconds that they used.
     fn foreign(&self, seconds: &Range<usize>) -> Vec<(String, f64)> {
         let mut found: Vec<(String, f64)> = Vec::new();
         for event in &self.events {
@@ -421,15 +424,15 @@ impl Course {
     }
 }
 
-/// A checkpoint weighs no less than what it does to others, and is told before that.
-fn before_its_effects(differences: &mut [Difference]) {
+/// Sorts a checkpoint before its effects.
+fn checkpoint_first(differences: &mut [Difference]) {
     let effects = differences.iter().filter(|difference| OF_CHECKPOINTS.contains(&difference.cause));
     let most = effects.map(|difference| difference.weight).fold(0.0, f64::max);
     if let Some(at) = differences.iter().position(|difference| difference.cause == "checkpoint") {
         if let Some(checkpoint) = differences.get_mut(at) {
             checkpoint.weight = checkpoint.weight.max(most);
         }
-        // What weighs the same stays in this order.
+        // Differences of equal weight keep their order.
         differences.swap(0, at);
     }
 }

@@ -1,36 +1,36 @@
-//! What is counted each second, and how far some seconds were from the median of all others.
+//! Per-second signals, and how far some seconds are from the median of all others.
 
 use std::ops::Range;
 
 use super::{Course, Difference, mean, median, spread};
 use crate::measure::counters::{Counter, Growth};
 
-/// A figure is unusual from so many times its usual spread on.
+/// A figure is unusual if it is at least this multiple of the spread away.
 const SPREADS: f64 = 4.0;
-/// And from this share above its usual value on.
+/// And by at least this share of the usual value.
 const MORE: f64 = 0.5;
-/// Seconds without so many transactions say nothing of what one of them needs.
+/// Minimum number of transactions in a second for per-transaction figures.
 const ENOUGH: f64 = 10.0;
 
-/// How much a difference weighs.
+/// How the importance of a difference is computed.
 enum Scale {
     /// By the share of the run's sessions that it holds up.
     Sessions,
     /// By the share of the machine's CPUs.
     Cpus,
-    /// By how many times the usual figure it is: half at the most, for what it costs is not known.
+    /// By its ratio to the usual figure: at most a half, because its cost is unknown.
     Times,
 }
 
-/// Something that is counted each second.
+/// A figure that is measured each second.
 struct Signal {
     cause: &'static str,
     words: &'static str,
     unit: &'static str,
     scale: Scale,
-    /// A smaller difference is none.
+    /// Smaller differences are ignored.
     least: f64,
-    /// The figure of a second, from what counters grew by and the transactions completed in it.
+    /// The figure of a second, from the growth of counters and the completed transactions.
     of: fn(&Growth, f64) -> Option<f64>,
 }
 
@@ -38,7 +38,7 @@ fn each(growth: &Growth, counter: Counter) -> Option<f64> {
     Some(growth.grown.get(counter)? / (growth.to - growth.from))
 }
 
-/// Mean time in milliseconds; none in a second in which it did not happen.
+/// Mean time in milliseconds; `None` in a second without such an operation.
 fn ms(growth: &Growth, time: Counter, number: Counter) -> Option<f64> {
     let number = growth.grown.get(number).filter(|number| *number > 0.0)?;
     Some(1e3 * growth.grown.get(time)? / number)
@@ -70,7 +70,7 @@ const SIGNALS: [Signal; 18] = [
     sessions("log", "sessions that wrote or flushed the log", |of, _| each(of, Counter::SeenLog)),
     sessions("page_reads", "sessions that read pages", |of, _| each(of, Counter::SeenPageRead)),
     sessions("other_waits", "sessions that waited for something else", |of, _| each(of, Counter::SeenOther)),
-    sessions("not_attributed", "sessions of which nobody knows what they did", |of, _| each(of, Counter::SeenUnknown)),
+    sessions("not_attributed", "sessions in an unknown state", |of, _| each(of, Counter::SeenUnknown)),
     sessions("client", "sessions whose server waited for the client", |of, _| each(of, Counter::SeenClient)),
     sessions("server_cpu_wait", "sessions whose server waited for a CPU", |of, _| each(of, Counter::SessionsCpuWait)),
     sessions("client_cpu_wait", "threads of the driver that waited for a CPU", |of, _| {
@@ -78,7 +78,7 @@ const SIGNALS: [Signal; 18] = [
     }),
     Signal {
         cause: "strangers",
-        words: "CPUs that others used",
+        words: "CPUs used by other processes",
         unit: "CPUs",
         scale: Scale::Cpus,
         least: 0.15,
@@ -86,7 +86,7 @@ const SIGNALS: [Signal; 18] = [
     },
     Signal {
         cause: "steal",
-        words: "CPUs that the hypervisor gave to others",
+        words: "CPUs used by other virtual machines",
         unit: "CPUs",
         scale: Scale::Cpus,
         least: 0.05,
@@ -102,16 +102,18 @@ const SIGNALS: [Signal; 18] = [
         ms(of, Counter::DeviceReadTime, Counter::DeviceReads)
     }),
     times("device_queue", "requests in the device's queue", "requests", 2.0, |of, _| each(of, Counter::DeviceQueued)),
-    times("block_reads", "blocks that were not in the database's buffers", "a second", 100.0, |of, _| {
+    times("block_reads", "blocks that were not in the database's buffers", "per second", 100.0, |of, _| {
         each(of, Counter::BlockReads)
     }),
-    times("block_writes", "blocks that the database wrote", "a second", 100.0, |of, _| each(of, Counter::BlockWrites)),
+    times("block_writes", "blocks that the database wrote", "per second", 100.0, |of, _| {
+        each(of, Counter::BlockWrites)
+    }),
     times("log_volume", "log of a transaction", "KiB", 1.0, |of, completed| {
         Some(of.grown.get(Counter::LogBytes)? / 1024.0 / Some(completed).filter(|completed| *completed >= ENOUGH)?)
     }),
 ];
 
-/// What differed in `seconds` from the median of `others`, and of which causes nothing is known in them.
+/// The differences of `seconds` from the median of `others`, and the causes that are unknown in them.
 pub(super) fn differences(
     course: &Course,
     seconds: &Range<usize>,
@@ -165,7 +167,7 @@ fn difference(course: &Course, signal: &Signal, seconds: &Range<usize>, is: f64,
 }
 
 impl Course {
-    /// What counters grew by in a second; samples are taken a little after the full second.
+    /// Growth of the counters in a second; samples are taken a little after the full second.
     pub(super) fn growth(&self, second: usize) -> Option<&Growth> {
         let place = self.growths.partition_point(|growth| growth.to.round() <= second as f64);
         self.growths.get(place).filter(|growth| growth.from.round() <= second as f64)

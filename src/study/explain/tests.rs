@@ -83,7 +83,7 @@ fn a_second_has_what_counters_grew_by_in_it_and_none_where_none_was_read() {
 }
 
 #[test]
-fn the_moments_in_which_most_was_lost_are_told_in_the_order_of_time() {
+fn the_moments_with_the_largest_losses_are_in_order_of_time() {
     let mut many = course(|_| Vec::new());
     let dip = |start_s, length_s| Dip { start_s, length_s, depth: 0.98, blackout_s: 0.0, checkpoint_s: None };
     many.dips = vec![dip(12.0, 1.0), dip(30.0, 3.0), dip(40.0, 1.0), dip(50.0, 5.0)];
@@ -166,7 +166,7 @@ fn the_same_everywhere_is_no_difference() {
 }
 
 #[test]
-fn peaks_of_latency_are_moments_of_their_own_and_seconds_can_be_asked_for() {
+fn latency_peaks_are_separate_moments_and_seconds_can_be_requested() {
     let mut course = course(|second| vec![(Counter::SeenLog, if second == 50 { 5.0 } else { 0.5 })]);
     course.p99_ms[50] = Some(80.0);
     course.p99_ms[51] = Some(70.0);

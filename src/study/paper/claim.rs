@@ -1,4 +1,4 @@
-//! What a document concludes from its figures, and whether the measured ones show the same.
+//! The conclusions of a document from its figures, and whether the measured figures show the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,14 +14,14 @@ pub struct Claim {
     pub figure: String,
     /// Its column.
     pub column: String,
-    /// What the column has to look like.
+    /// The expected shape of the column.
     pub shape: Shape,
-    /// The bound, of a shape that has one.
+    /// The bound, if the shape has one.
     #[serde(default)]
     pub bound: f64,
 }
 
-/// What a column has to look like, from its first row to its last.
+/// The shape of a column, from its first row to its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -37,23 +37,23 @@ pub enum Shape {
     AtMost,
 }
 
-/// A conclusion, and whether it was seen.
+/// A conclusion, and whether it was confirmed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
     /// The conclusion.
     pub says: String,
     /// Its figure.
     pub figure: String,
-    /// Whether the document's own numbers show it; none where they are not printed.
+    /// Whether the document's numbers show it; `None` if they are not published.
     pub published: Option<bool>,
-    /// Whether the measured numbers show it; none where too few were measured.
+    /// Whether the measured numbers show it; `None` if there are too few.
     pub measured: Option<bool>,
     /// The measured numbers.
     pub numbers: Vec<f64>,
 }
 
 impl Claim {
-    /// Looks at a figure.
+    /// Tests the conclusion on a figure.
     pub fn look(&self, figure: &Shown) -> Seen {
         let place = figure.columns.iter().position(|name| *name == self.column);
         let column = |rows: &[Vec<Cell>]| -> Vec<f64> {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_are_seen_and_their_absence_too() {
+    fn shapes_are_recognised() {
         let seen = |shape, bound, numbers: &[f64]| {
             Claim { says: String::new(), figure: String::new(), column: String::new(), shape, bound }.holds(numbers)
         };

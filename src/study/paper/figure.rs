@@ -1,4 +1,4 @@
-//! Figures and tables of a document: its own numbers, and the measured ones taken from what commands printed.
+//! Figures and tables of a document: published numbers, and measured numbers from the output of commands.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::{Step, Task};
 pub struct Figure {
     /// Its number in the document.
     pub id: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// Where it stands in the document: page, figure, or the sentence that has the numbers.
+    /// Its place in the document: page, figure, or the sentence with the numbers.
     pub place: String,
     /// Where the measured rows come from.
     pub rows: Rows,
@@ -26,7 +26,7 @@ pub struct Figure {
     /// The document's own rows.
     #[serde(default)]
     pub published: Vec<Vec<Cell>>,
-    /// What has to be known to compare the two.
+    /// A note on comparing the two.
     #[serde(default)]
     pub note: String,
 }
@@ -52,13 +52,13 @@ pub struct Rows {
 pub struct Column {
     /// Its name, with the unit.
     pub name: String,
-    /// Where the number stands in what the command printed (a JSON pointer); of a list, the number of its elements.
+    /// The number's JSON pointer in the output of the command; for a list, the number of its elements.
     #[serde(default)]
     pub at: Option<String>,
-    /// What the number is divided by.
+    /// JSON pointer of the divisor.
     #[serde(default)]
     pub per: Option<String>,
-    /// What it is multiplied with.
+    /// Factor.
     #[serde(default)]
     pub times: Option<f64>,
     /// Whether the column has the name of the command's step, or of its `{each}`, instead of a number.
@@ -72,7 +72,7 @@ pub struct Column {
 pub enum Cell {
     /// A number.
     Number(f64),
-    /// Words; empty where nothing is known.
+    /// Text; empty if unknown.
     Text(String),
 }
 
@@ -86,14 +86,14 @@ impl Cell {
     }
 }
 
-/// A figure with both: what was published, and what was measured.
+/// A figure with published and measured rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shown {
     /// Its number in the document.
     pub id: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// Where it stands in the document.
+    /// Its place in the document.
     pub place: String,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -101,17 +101,17 @@ pub struct Shown {
     pub plot: Vec<usize>,
     /// The document's rows.
     pub published: Vec<Vec<Cell>>,
-    /// The measured rows; empty where the steps have not run.
+    /// The measured rows; empty if the steps have not run.
     pub measured: Vec<Vec<Cell>>,
-    /// What has to be known to compare the two.
+    /// A note on comparing the two.
     pub note: String,
 }
 
-/// What the commands printed, by task.
+/// The outputs of the commands, by task.
 pub type Outputs = BTreeMap<String, serde_json::Value>;
 
 impl Figure {
-    /// Whether everything that it names is there.
+    /// Checks that all referenced steps and columns exist.
     pub(super) fn check(&self, steps: &[Step]) -> Result<(), String> {
         let known = |name: &String| steps.iter().any(|step| step.id == *name);
         if let Some(name) = self.rows.step.iter().chain(&self.rows.steps).find(|name| !known(name)) {
@@ -126,7 +126,7 @@ impl Figure {
         Ok(())
     }
 
-    /// The figure with what was measured.
+    /// The figure with measured rows.
     pub fn show(&self, tasks: &[Task], outputs: &Outputs) -> Shown {
         let wanted = |task: &&Task| {
             let step = Some(&task.step);
@@ -189,13 +189,13 @@ impl Column {
 mod tests {
     use serde_json::json;
 
-    use super::super::{Extent, Paper, tests::SMALL};
+    use super::super::{Paper, Scope, tests::SMALL};
     use super::*;
 
     #[test]
-    fn rows_are_taken_from_what_commands_printed() {
+    fn rows_come_from_the_output_of_commands() {
         let paper = Paper::parse(SMALL).unwrap();
-        let tasks = paper.tasks(Extent::Full).unwrap();
+        let tasks = paper.tasks(Scope::Full).unwrap();
         let outputs: Outputs = [
             ("streams-1".to_owned(), json!({"clients": 1, "tps": 50.5, "flushes": 30, "seconds": 60})),
             ("streams-3".to_owned(), json!({"clients": 4, "tps": 90, "flushes": 30, "seconds": 0})),
@@ -214,7 +214,7 @@ mod tests {
     fn a_list_gives_a_row_for_each_element() {
         let text = SMALL.replace("rows = { step = \"streams\" }", "rows = { step = \"load\", at = \"/points\" }");
         let paper = Paper::parse(&text).unwrap();
-        let tasks = paper.tasks(Extent::Full).unwrap();
+        let tasks = paper.tasks(Scope::Full).unwrap();
         let points = json!({"points": [{"clients": 2, "tps": [1, 2, 3]}, {"clients": 1}]});
         let shown = paper.figures[0].show(&tasks, &[("load".to_owned(), points)].into());
         assert_eq!(shown.measured[0][0], Cell::Number(1.0));

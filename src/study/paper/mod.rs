@@ -1,5 +1,5 @@
-//! Experiments of a published document as data: the commands that repeat them, the document's own figures, and what it
-//! concludes from them. No document's name stands in the code: `examples/papers` holds them.
+//! Experiments of a published document as data: the commands that repeat them, the document's own figures, and its
+//! conclusions. The documents are in `examples/papers`; the code does not name them.
 
 mod claim;
 mod figure;
@@ -17,15 +17,15 @@ pub use figure::{Cell, Column, Figure, Outputs, Rows, Shown};
 pub struct Paper {
     /// Its title.
     pub title: String,
-    /// Who wrote it, where and when it was published.
+    /// Authors, place and date of publication.
     pub source: String,
-    /// What its authors ran, and on what, in a sentence.
+    /// The authors' experiments and systems, in a sentence.
     pub setting: String,
-    /// The database where none is asked for. A private server keeps its data below the directory of the reproduction.
+    /// The default database. A private server keeps its data below the directory of the reproduction.
     pub db: String,
-    /// Minutes that the steps take as they stand, without `--full`.
+    /// Duration of the steps in minutes, without `--full`.
     pub minutes: f64,
-    /// What stands in braces in the commands, by name.
+    /// Values of the placeholders in commands, by name.
     #[serde(default)]
     pub values: BTreeMap<String, Value>,
     /// The commands, in their order.
@@ -34,19 +34,19 @@ pub struct Paper {
     /// Figures and tables.
     #[serde(rename = "figure")]
     pub figures: Vec<Figure>,
-    /// What the document concludes.
+    /// The conclusions of the document.
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
-    /// Why figures differ from the document's, and what is not repeated.
+    /// Why figures differ from the document's, and which experiments are not repeated.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// What a name in braces stands for.
+/// The value of a placeholder.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// Usually. Seconds of a `scaled` value.
+    /// The default. Seconds for a `scaled` value.
     pub usual: String,
     /// As published: with `--full`.
     pub full: String,
@@ -61,58 +61,58 @@ pub struct Value {
 pub struct Step {
     /// Its name, by which figures refer to it.
     pub id: String,
-    /// What it is for.
+    /// Its purpose.
     pub why: String,
     /// The command without `graymark`; `--json` is added.
     pub command: String,
-    /// One run of the command for each of these, which `{each}` stands for.
+    /// The values of `{each}`: the command is run once for each.
     #[serde(default)]
     pub each: Vec<String>,
-    /// The database, if it is not the usual one: a simulated one, or `{server}`, private servers that the command
+    /// The database, if it is not the default one: a simulated one, or `{server}`, private servers that the command
     /// starts itself.
     #[serde(default)]
     pub db: Option<String>,
-    /// Whether the command leaves a directory, and is given `--out`.
+    /// Whether the command writes a directory, given by `--out`.
     #[serde(default)]
     pub record: bool,
 }
 
 /// How much of a document is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Extent {
+pub enum Scope {
     /// Shortened, in about so many minutes.
     Minutes(f64),
     /// As published.
     Full,
 }
 
-/// A command that is ready to be run.
+/// A command to be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// A name of its own: that of its step, with a number where the step has several.
+    /// Its unique name: that of its step, with a number if the step has several.
     pub name: String,
     /// Its step.
     pub step: String,
     /// The value of `{each}`; empty without.
     pub each: String,
-    /// What it is for.
+    /// Its purpose.
     pub why: String,
     /// The arguments of `graymark`.
     pub arguments: Vec<String>,
-    /// Its database, if it is not the usual one.
+    /// Its database, if it is not the default one.
     pub db: Option<String>,
-    /// Whether it leaves a directory.
+    /// Whether it writes a directory.
     pub record: bool,
 }
 
 impl Paper {
-    /// Reads one.
+    /// Parses a document.
     ///
     /// # Errors
-    /// If the text is none, or names a step, a column or a value that it does not have.
+    /// If the text is invalid, or refers to a step, column or value that does not exist.
     pub fn parse(text: &str) -> Result<Paper, String> {
         let paper: Paper = toml::from_str(text).map_err(|error| error.to_string())?;
-        paper.tasks(Extent::Full)?;
+        paper.tasks(Scope::Full)?;
         if !paper.minutes.is_finite() || paper.minutes <= 0.0 {
             return Err("minutes: give a number above 0".to_owned());
         }
@@ -135,8 +135,8 @@ impl Paper {
     /// The commands in their order. `{db}` stays as it is in [`Task::db`].
     ///
     /// # Errors
-    /// If a command has a name in braces that no value has.
-    pub fn tasks(&self, extent: Extent) -> Result<Vec<Task>, String> {
+    /// If a command has an unknown placeholder.
+    pub fn tasks(&self, extent: Scope) -> Result<Vec<Task>, String> {
         let mut tasks: Vec<Task> = Vec::new();
         for step in &self.steps {
             // Files and directories are named after it.
@@ -166,8 +166,8 @@ impl Paper {
         Ok(tasks)
     }
 
-    /// A word with the values in the place of the names.
-    fn fill(&self, word: &str, each: &str, extent: Extent) -> Result<String, String> {
+    /// Replaces the placeholders of a word.
+    fn fill(&self, word: &str, each: &str, extent: Scope) -> Result<String, String> {
         let mut text = String::new();
         let mut rest = word;
         while let Some((before, after)) = rest.split_once('{') {
@@ -183,16 +183,16 @@ impl Paper {
         Ok(text + rest)
     }
 
-    fn value(&self, value: &Value, extent: Extent) -> Result<String, String> {
+    fn value(&self, value: &Value, extent: Scope) -> Result<String, String> {
         let seconds = |text: &str, factor: f64| {
             let seconds = text.parse::<f64>().map_err(|_| format!("`{text}` is no number of seconds"))?;
             Ok(format!("{}s", (seconds * factor).round().max(1.0)))
         };
         match (extent, value.scaled) {
-            (Extent::Full, false) => Ok(value.full.clone()),
-            (Extent::Full, true) => seconds(&value.full, 1.0),
-            (Extent::Minutes(_), false) => Ok(value.usual.clone()),
-            (Extent::Minutes(minutes), true) => seconds(&value.usual, minutes / self.minutes),
+            (Scope::Full, false) => Ok(value.full.clone()),
+            (Scope::Full, true) => seconds(&value.full, 1.0),
+            (Scope::Minutes(_), false) => Ok(value.usual.clone()),
+            (Scope::Minutes(minutes), true) => seconds(&value.usual, minutes / self.minutes),
         }
     }
 }
@@ -242,13 +242,13 @@ shape = "rises"
     #[test]
     fn values_are_filled_in_and_times_are_scaled() {
         let paper = Paper::parse(SMALL).unwrap();
-        let tasks = paper.tasks(Extent::Minutes(1.0)).unwrap();
+        let tasks = paper.tasks(Scope::Minutes(1.0)).unwrap();
         assert_eq!(
             tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(),
             ["load", "streams-1", "streams-2", "streams-3"]
         );
         assert_eq!(tasks[3].arguments, ["run", "debitcredit", "--clients", "4", "--duration", "10s"]);
-        let full = paper.tasks(Extent::Full).unwrap();
+        let full = paper.tasks(Scope::Full).unwrap();
         assert_eq!((full[0].arguments[3].as_str(), full[1].arguments[5].as_str()), ("1000", "60s"));
     }
 

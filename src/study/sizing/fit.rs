@@ -1,16 +1,16 @@
-//! From measured points to a model.
+//! Fits a model to measured points.
 
 use super::model::{Equation, FORMAT, KneeRow, Model, Range, SIZES};
 use super::observation::{HitRate, Observation};
-use super::regress::{self, Unfit};
+use super::regress::{self, FitError};
 use super::scaling;
 use super::series::{self, Cell, PLATEAU, Reading, Series};
 use crate::cpus::CpuCount;
 
-/// How to fit.
+/// Options of the fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// What the points are from, for the model file.
+    /// The source of the points, for the model file.
     pub source: String,
     /// Fit the points on plateaus as well.
     pub keep_plateau: bool,
@@ -23,7 +23,7 @@ struct Sample {
     value: f64,
 }
 
-/// Fits all that the points allow. What they do not allow is in the model's notes.
+/// Fits everything that the points allow. The model's notes list what is missing.
 ///
 /// # Errors
 /// If not even Equation 1 can be fitted, with what is missing.
@@ -36,14 +36,14 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
     let used = all.iter().flat_map(|series| &series.cells).map(|cell| cell.points.len()).sum::<usize>();
     if used + unknown < points.len() {
         notes.push(format!(
-            "{} points were left out, as another number of clients has more throughput with the same settings.",
+            "{} points were skipped, because another number of clients has more throughput with the same settings.",
             points.len() - unknown - used
         ));
     }
     let hit_rate_of = HitRate::of(points);
     if hit_rate_of == HitRate::Overall {
         notes.push(
-            "No point tells reads of tables and of indexes apart: the overall hit rate is taken for the data hit rate."
+            "No point separates reads of tables and of indexes: the overall hit rate is used as the data hit rate."
                 .to_owned(),
         );
     }
@@ -51,7 +51,7 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
     let throughput = throughput(hit_rate_of, &all, options, &mut notes);
     let groups = scaling::groups(&all);
     if groups.is_empty() {
-        notes.push("Nothing is known of more or fewer CPUs: no two points differ in CPUs alone.".to_owned());
+        notes.push("The effect of CPUs is unknown: no two points differ only in CPUs.".to_owned());
     } else if groups.iter().all(|group| group.len() < 3) {
         notes.push(
             "Two numbers of CPUs cannot tell one law from another, as every law meets their ratio: measure three, \
@@ -100,10 +100,12 @@ fn hit_rate(of: HitRate, all: &[Series], options: &Options, notes: &mut Vec<Stri
     }
     equation("Equation 1", &samples, notes).map_err(|why| {
         let fix = match why {
-            Unfit::Few { .. } => "; measure more buffer sizes",
-            Unfit::Flat => ": the hit rate is the same everywhere; measure smaller buffers",
-            Unfit::Constant(_) => ": all points have the same buffer for each warehouse; measure several buffer sizes",
-            Unfit::Dependent | Unfit::NotFinite => "; measure several buffer sizes at several scales",
+            FitError::Few { .. } => "; measure more buffer sizes",
+            FitError::Flat => ": the hit rate is the same everywhere; measure smaller buffers",
+            FitError::Constant(_) => {
+                ": all points have the same buffer for each warehouse; measure several buffer sizes"
+            }
+            FitError::Dependent | FitError::NotFinite => "; measure several buffer sizes at several scales",
         };
         format!("Equation 1 (hit rate) cannot be fitted: {why}{fix}")
     })
@@ -191,18 +193,18 @@ fn left_out(name: &str, flat: &[Flat], kept: usize, notes: &mut Vec<String>) {
     ));
 }
 
-/// Fits samples, without the scale if they do not tell what it does.
-fn equation(name: &str, samples: &[Sample], notes: &mut Vec<String>) -> Result<Equation, Unfit> {
+/// Fits samples, without a term for the scale if the samples do not determine it.
+fn equation(name: &str, samples: &[Sample], notes: &mut Vec<String>) -> Result<Equation, FitError> {
     let values = samples.iter().map(|sample| sample.value).collect::<Vec<_>>();
     let both = samples.iter().map(|sample| vec![sample.warehouses, sample.predictor]).collect::<Vec<_>>();
     let (fit, with_scale) = match regress::fit(&both, &values) {
         Ok(fit) => (fit, true),
-        Err(why @ (Unfit::Few { .. } | Unfit::Constant(1) | Unfit::Dependent)) => {
+        Err(why @ (FitError::Few { .. } | FitError::Constant(1) | FitError::Dependent)) => {
             let alone = samples.iter().map(|sample| vec![sample.predictor]).collect::<Vec<_>>();
             let fit = regress::fit(&alone, &values)?;
             let why = match why {
-                Unfit::Constant(_) => "all points have the same scale".to_owned(),
-                Unfit::Dependent => "scale and the other predictor go together in a line".to_owned(),
+                FitError::Constant(_) => "all points have the same scale".to_owned(),
+                FitError::Dependent => "scale and the other predictor go together in a line".to_owned(),
                 other => other.to_string(),
             };
             notes.push(format!("{name} has no term for the scale: {why}."));
@@ -219,8 +221,9 @@ fn equation(name: &str, samples: &[Sample], notes: &mut Vec<String>) -> Result<E
         samples.iter().map(of).fold([f64::INFINITY, f64::NEG_INFINITY], ends)
     };
     if slope <= 0.0 {
-        notes
-            .push(format!("{name} falls with a larger buffer or a higher hit rate: predictions from it mean nothing."));
+        notes.push(format!(
+            "{name} falls with a larger buffer or a higher hit rate: predictions from it are meaningless."
+        ));
     }
     Ok(Equation {
         cpus: None,
@@ -393,7 +396,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_the_points_do_not_tell_is_said() {
+    fn missing_terms_are_noted() {
         let all = synthetic(5, 1.0);
         let of = |keep: &dyn Fn(&Observation) -> bool| {
             fit(&all.iter().filter(|point| keep(point)).cloned().collect::<Vec<_>>(), &Options::default())
@@ -406,7 +409,7 @@ pub(super) mod tests {
                 .iter()
                 .any(|note| note.contains("Equation 1 has no term for the scale: all points have the same scale"))
         );
-        assert!(one_scale.notes.iter().any(|note| note.contains("no two points differ in CPUs alone")));
+        assert!(one_scale.notes.iter().any(|note| note.contains("no two points differ only in CPUs")));
         let three = of(&|point| {
             point.repeat == Some(1) && point.warehouses == 375 && point.buffer_bytes < Some(pages(300.0) as u64)
         })
@@ -427,7 +430,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn knees_are_told_by_both_readings() {
+    fn knees_are_computed_by_both_readings() {
         let model = fit(&synthetic(1, 0.0), &Options::default()).unwrap();
         let of = |reading: Reading| {
             model.knees.iter().filter(move |row| (row.reading, row.rule) == (reading, reading.rule())).count()

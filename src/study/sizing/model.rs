@@ -1,4 +1,4 @@
-//! The fitted equations as a file that people can read, and what they say of a configuration.
+//! The fitted equations as a readable file, and their predictions for a configuration.
 
 use crate::cpus::CpuCount;
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,14 @@ const MIB: f64 = (1_u64 << 20) as f64;
 /// What a warehouse's share of a database can be, in bytes.
 pub(super) const SIZES: std::ops::Range<f64> = 1.0..1e15;
 
-/// What a model file says before its figures.
+/// The header of a model file.
 const HEAD: &str = "\
 # A model of buffer hit rate and throughput, for graymark predict. B is the buffer in thousands of 4 KiB pages, W the \
 number of warehouses.
-#   hit_rate:   hit rate in percent = constant + per_warehouse * W + slope * ln(B / W)            its range.predictor is ln(B / W)
-#   throughput: New-Orders a minute = constant + per_warehouse * W + slope * hit rate                  its range.predictor is in percent
+#   hit_rate:   hit rate in percent = constant + per_warehouse * W + slope * ln(B / W)
+#               its range.predictor is ln(B / W)
+#   throughput: New-Orders a minute = constant + per_warehouse * W + slope * hit rate
+#               its range.predictor is in percent
 #   scaling:    throughput over CPUs; the first one is used
 # Hit rates are those of hit_rate_of: data (pages of tables), or overall (of indexes, too).
 # Statistics list the constant, then W (if per_warehouse is there), then the other predictor.
@@ -32,25 +34,25 @@ number of warehouses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Equation {
-    /// CPUs that it was measured with, where it depends on them.
+    /// Number of CPUs of the measurements, if it depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuCount>,
     /// The constant term.
     pub constant: f64,
-    /// What a warehouse more adds; none if the points do not tell.
+    /// Coefficient of the number of warehouses; `None` if the points do not determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_warehouse: Option<f64>,
-    /// What one more of the predictor adds.
+    /// Coefficient of the predictor.
     pub slope: f64,
-    /// What was measured; none if that is not known.
+    /// The measured range; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
-    /// What the points say of the coefficients; none if that is not known.
+    /// The statistics of the coefficients; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<Statistics>,
 }
 
-/// Smallest and largest that was measured, without the plateau.
+/// The measured range, without the plateau.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
@@ -73,9 +75,9 @@ pub struct KneeRow {
     pub reading: Reading,
     /// When the curve counts as flat.
     pub rule: KneeRule,
-    /// Where it becomes so.
+    /// The knee.
     pub knee: Knee,
-    /// The buffer there in percent of the database; none if the database's size is not known.
+    /// The buffer there in percent of the database; `None` if the database's size is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent_of_database: Option<f64>,
     /// The hit rate there.
@@ -83,24 +85,24 @@ pub struct KneeRow {
     pub hit_percent: Option<f64>,
 }
 
-/// What `graymark predict fit` finds, and all that predictions need.
+/// The result of `graymark predict fit`, and the input of predictions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// Version of the file's format.
     pub format: u32,
-    /// What it was made from.
+    /// Its source.
     pub source: String,
     /// Mean size of the database for each warehouse in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_warehouse: Option<f64>,
-    /// The fewest and the most CPUs that were measured.
+    /// The measured range of CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_cpus: Option<[CpuCount; 2]>,
-    /// What the reader should know.
+    /// Notes.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What pages its hit rates are of.
+    /// The pages that its hit rates refer to.
     #[serde(default)]
     pub hit_rate_of: HitRate,
     /// Equation 1.
@@ -117,7 +119,7 @@ pub struct Model {
 }
 
 impl Equation {
-    /// What it says at a scale and a value of its predictor, and what of that is outside of the measured range.
+    /// The estimate at a scale and a value of its predictor.
     /// `carried` is the variance that the value has because of its predictor's.
     pub(crate) fn at(&self, warehouses: f64, predictor: f64, carried: f64) -> Estimate {
         let value = self.constant + self.per_warehouse.unwrap_or(0.0) * warehouses + self.slope * predictor;
@@ -223,7 +225,7 @@ impl Model {
             ));
         }
         if estimate.value > 100.0 || estimate.value < 0.0 {
-            outside.push(format!("Equation 1 says {:.1} % hit rate, which cannot be", estimate.value));
+            outside.push(format!("Equation 1 gives an impossible hit rate of {:.1} %", estimate.value));
             estimate = Estimate { value: estimate.value.clamp(0.0, 100.0), ..estimate };
         }
         Hit { estimate, variance: statistics.map_or(0.0, |statistics| statistics.variance(&predictors)), outside }
@@ -253,7 +255,7 @@ impl Model {
 
     fn scale_outside(&self, equation: &Equation, warehouses: f64, what: &str) -> Vec<String> {
         let Some(range) = equation.range else {
-            return vec![format!("the model file does not say where {what} were measured")];
+            return vec![format!("the model file has no range for {what}")];
         };
         let [from, to] = range.warehouses;
         let told = || format!("{} warehouses ({what} measured: {from} to {to})", (10.0 * warehouses).round() / 10.0);
@@ -326,7 +328,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_outside_of_the_measured_range_is_told() {
+    fn values_outside_of_the_measured_range_are_reported() {
         let model = Model::parse(PAPER).unwrap();
         let told = |scale: f64, thousands: f64| model.hit(scale, pages(thousands)).outside.join("; ");
         assert!(
@@ -336,13 +338,16 @@ pub(super) mod tests {
         );
         assert!(told(525.0, 1.0).contains("MiB of buffer a warehouse"), "{}", told(525.0, 1.0));
         let over = model.hit(100.0, pages(1e6));
-        assert!(over.estimate.value == 100.0 && over.outside.iter().any(|text| text.contains("cannot be")), "{over:?}");
+        assert!(
+            over.estimate.value == 100.0 && over.outside.iter().any(|text| text.contains("impossible")),
+            "{over:?}"
+        );
         let bare = Model { hit_rate: Equation { range: None, ..model.hit_rate.clone() }, ..model };
-        assert!(bare.hit(375.0, pages(815.0)).outside[0].contains("does not say where"));
+        assert!(bare.hit(375.0, pages(815.0)).outside[0].contains("has no range for"));
     }
 
     #[test]
-    fn a_model_file_is_read_as_it_was_written() {
+    fn a_model_file_is_read_back() {
         let mut model = Model::parse(PAPER).unwrap();
         model.notes.push("a \"note\"\nof two lines".to_owned());
         model.throughput.push(Equation {
@@ -368,7 +373,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_damaged_model_file_is_told_in_one_line() {
+    fn a_damaged_model_file_is_reported_in_one_line() {
         let text = |from: &str, to: &str| {
             assert!(PAPER.contains(from), "{from}");
             Model::parse(&PAPER.replacen(from, to, 1)).expect_err(to)

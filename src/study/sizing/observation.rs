@@ -6,7 +6,7 @@ use std::io;
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Writer};
 use serde::{Deserialize, Serialize};
 
-/// One measured point. What is unknown is `None` here and an empty field in the table.
+/// One measured point. Unknown values are `None`, and empty fields in the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Scale of the database.
@@ -17,15 +17,15 @@ pub struct Observation {
     pub cpus: Option<CpuCount>,
     /// Sessions at the database.
     pub clients: Option<u32>,
-    /// Which of the runs with these settings, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: Option<u32>,
     /// Throughput: the paper's TPM.
     pub new_orders_per_minute: f64,
-    /// Percent of the reads of tables that the buffer answered.
+    /// Hit rate of reads of tables in percent.
     pub data_hit_percent: Option<f64>,
-    /// Percent of the reads of indexes that the buffer answered.
+    /// Hit rate of reads of indexes in percent.
     pub index_hit_percent: Option<f64>,
-    /// Percent of all reads that the buffer answered.
+    /// Hit rate of all reads in percent.
     pub overall_hit_percent: Option<f64>,
     /// Reads of tables' pages from the buffer or beyond it.
     pub data_logical_reads: Option<u64>,
@@ -37,18 +37,18 @@ pub struct Observation {
     pub index_physical_reads: Option<u64>,
     /// Size of the database in bytes.
     pub database_bytes: Option<u64>,
-    /// Where the point's record is.
+    /// The point's record.
     pub record: Option<String>,
 }
 
-/// Which pages the hit rate of a study is of.
+/// The pages that the hit rate of a study refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HitRate {
     /// Those of tables, as in the paper.
     #[default]
     Data,
-    /// Those of tables and indexes, for a database that does not tell them apart.
+    /// Tables and indexes, for a database that does not distinguish them.
     Overall,
 }
 
@@ -67,7 +67,7 @@ impl HitRate {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             HitRate::Data => "data hit rate",
@@ -95,7 +95,7 @@ pub const COLUMNS: [&str; 15] = [
     "record",
 ];
 
-/// Columns without which a table says nothing.
+/// Required columns.
 const NEEDED: [&str; 2] = ["warehouses", "new_orders_per_minute"];
 
 /// Name of the table in a sweep's directory.
@@ -136,14 +136,14 @@ pub fn read(from: impl io::Read) -> Result<Vec<Observation>, String> {
     let head = reader.headers().map_err(|error| told(&error))?.clone();
     for (index, name) in head.iter().enumerate() {
         if !COLUMNS.contains(&name) {
-            return Err(format!("line 1: no column is called `{name}`; there are {}", COLUMNS.join(", ")));
+            return Err(format!("line 1: unknown column `{name}`; the columns are {}", COLUMNS.join(", ")));
         }
         if head.iter().take(index).any(|other| other == name) {
-            return Err(format!("line 1: column `{name}` is there twice"));
+            return Err(format!("line 1: column `{name}` occurs twice"));
         }
     }
     if let Some(missing) = NEEDED.into_iter().find(|name| !head.iter().any(|other| other == *name)) {
-        return Err(format!("line 1: column `{missing}` is missing; there must be {}", NEEDED.join(" and ")));
+        return Err(format!("line 1: column `{missing}` is missing; required are {}", NEEDED.join(" and ")));
     }
     let mut observations = Vec::new();
     let mut record = StringRecord::new();
@@ -209,7 +209,7 @@ fn told(error: &csv::Error) -> String {
     let line = error.position().map_or(String::new(), |position| format!("line {}: ", position.line()));
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => format!("{line}has {len} fields, not {expected_len}"),
-        ErrorKind::Utf8 { .. } => format!("{line}is not text in UTF-8"),
+        ErrorKind::Utf8 { .. } => format!("{line}is not UTF-8"),
         ErrorKind::Io(error) => format!("{line}cannot be read: {error}"),
         _ => format!("{line}{error}"),
     }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_written_table_is_read_back() {
         let full = Observation {
             warehouses: 375,
             buffer_bytes: Some(3_338_240_000),
@@ -293,8 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn hit_rates_come_from_counts_where_they_are_not_given() {
-        let text = "warehouses,new_orders_per_minute,data_logical_reads,data_physical_reads,index_logical_reads,index_physical_reads\n\
+    fn missing_hit_rates_are_computed_from_counts() {
+        let text = "warehouses,new_orders_per_minute,data_logical_reads,data_physical_reads,\
+                    index_logical_reads,index_physical_reads\n\
                     1,1,200,10,400,2\n1,1,0,0,5,6\n";
         let points = parsed(text).unwrap();
         let near = |hit: Option<f64>, right: f64| hit.is_some_and(|hit| (hit - right).abs() < 1e-9);
@@ -307,11 +308,11 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_line_and_column() {
+    fn errors_are_reported_with_line_and_column() {
         let head = "warehouses,new_orders_per_minute,data_hit_percent,buffer_bytes\n";
         let cases = [
-            ("warehouse,new_orders_per_minute\n", "line 1: no column is called `warehouse`"),
-            ("warehouses,warehouses,new_orders_per_minute\n", "`warehouses` is there twice"),
+            ("warehouse,new_orders_per_minute\n", "line 1: unknown column `warehouse`"),
+            ("warehouses,warehouses,new_orders_per_minute\n", "`warehouses` occurs twice"),
             ("warehouses,cpus\n", "`new_orders_per_minute` is missing"),
             ("", "`warehouses` is missing"),
             (&format!("{head}10,100,90,4096\n10,100,101,4096\n"), "line 3, column data_hit_percent: `101`"),

@@ -9,20 +9,20 @@ use super::observation::HitRate;
 use super::regress::Estimate;
 use super::scaling::{Law, Scaling};
 
-/// A model made ready for a number of CPUs.
+/// A model for a number of CPUs.
 #[derive(Clone, Debug)]
 pub struct Predictor<'a> {
     model: &'a Model,
-    /// Equation 2 with what its throughput is multiplied by; none if the model has none.
+    /// Equation 2 and the factor of its throughput; `None` if the model has none.
     throughput: Option<(&'a Equation, f64)>,
     /// The CPUs that are predicted.
     pub cpus: Option<CpuCount>,
-    /// The law that led from measured CPUs to these, if any was needed.
+    /// The scaling law from measured CPUs to these, if needed.
     pub scaling: Option<Scaling>,
     outside: Vec<String>,
 }
 
-/// What is predicted of one configuration.
+/// The prediction for one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     /// Scale.
@@ -31,16 +31,16 @@ pub struct Point {
     pub buffer_bytes: f64,
     /// Hit rate in percent.
     pub hit_percent: Estimate,
-    /// New-Orders a minute; none if the model has no Equation 2.
+    /// New-Orders per minute; `None` if the model has no Equation 2.
     pub throughput: Option<Estimate>,
-    /// New-Orders a minute and warehouse.
+    /// New-Orders per minute and warehouse.
     pub per_warehouse: Option<f64>,
-    /// What is outside of the measured range, in words; empty if nothing is.
+    /// Values outside of the measured range, in words; empty if there are none.
     pub outside: Vec<String>,
 }
 
 impl<'a> Predictor<'a> {
-    /// What pages its hit rates are of.
+    /// The pages that its hit rates refer to.
     pub(crate) fn hit_rate(&self) -> HitRate {
         self.model.hit_rate_of
     }
@@ -50,7 +50,7 @@ impl<'a> Predictor<'a> {
     /// model's first one.
     ///
     /// # Errors
-    /// If the model does not tell, in one line that says what would help.
+    /// If the model does not determine it, in one line that says what would help.
     pub fn new(model: &'a Model, cpus: Option<CpuCount>, law: Option<Law>) -> Result<Predictor<'a>, String> {
         let mut predictor = Predictor { model, throughput: None, cpus, scaling: None, outside: Vec::new() };
         let known = || model.throughput.iter().filter_map(|equation| Some((equation.cpus?, equation)));
@@ -61,7 +61,7 @@ impl<'a> Predictor<'a> {
                 predictor.cpus = only.cpus;
             }
             (None, equations) => {
-                // The largest machine that was measured is the one that is asked about.
+                // The default is the largest measured machine.
                 let largest = equations.iter().filter(|equation| equation.cpus.is_some()).max_by_key(|of| of.cpus);
                 let largest = largest.ok_or_else(|| {
                     "the model does not say with how many CPUs its equations were measured: write `cpus` into each \
@@ -88,7 +88,7 @@ impl<'a> Predictor<'a> {
                     let scaling = predictor.law(law)?;
                     predictor.scaling = Some(scaling);
                     scaling.ratio(nearest, cpus).ok_or_else(|| {
-                        format!("{} gives {cpus} CPUs no throughput at all: choose another --law", scaling.law)
+                        format!("{} gives no throughput with {cpus} CPUs: choose another --law", scaling.law)
                     })?
                 };
                 predictor.throughput = Some((equation, ratio));
@@ -131,9 +131,9 @@ impl<'a> Predictor<'a> {
             let (estimate, beyond) = self.model.throughput(equation, warehouses, &hit);
             outside.extend(beyond);
             if estimate.value < 0.0 {
-                outside.push("Equation 2 says less than no throughput, which cannot be".to_owned());
+                outside.push("Equation 2 gives an impossible negative throughput".to_owned());
             }
-            estimate.times(ratio)
+            estimate.times(ratio).cut_below(0.0)
         });
         Point {
             warehouses,
@@ -152,17 +152,17 @@ impl Point {
     pub fn refusal(&self, extrapolate: bool) -> Option<String> {
         let rate = self.throughput.map(|throughput| throughput.value);
         let impossible = rate.filter(|rate| *rate <= 0.0).map(|rate| {
-            format!("{rate:.0} New-Orders a minute are predicted, which cannot be: the equations do not hold here")
+            format!("the prediction of {rate:.0} New-Orders per minute is impossible: the equations do not hold here")
         });
         let mut why = impossible.unwrap_or_default();
         if why.is_empty() && (extrapolate || self.outside.is_empty()) {
             return None;
         }
         if !self.outside.is_empty() {
-            let outside = format!("outside of what was measured: {}", self.outside.join("; "));
+            let outside = format!("outside of the measured range: {}", self.outside.join("; "));
             why = if why.is_empty() { outside } else { format!("{why}; {outside}") };
         }
-        let force = if rate.is_some_and(|rate| rate <= 0.0) { "" } else { ", or take a guess with --extrapolate" };
+        let force = if rate.is_some_and(|rate| rate <= 0.0) { "" } else { ", or extrapolate with --extrapolate" };
         Some(format!("{why}; stay within it, or measure points there{force}"))
     }
 }
@@ -186,21 +186,21 @@ pub struct Step {
     pub step: u32,
     /// How its scale was found.
     pub by: Method,
-    /// What is predicted for it.
+    /// Its prediction.
     #[serde(flatten)]
     pub point: Point,
 }
 
-/// What an algorithm came to.
+/// The result of an algorithm.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
-    /// New-Orders a minute and warehouse that are sought.
+    /// Target of New-Orders per minute and warehouse.
     pub ratio: f64,
-    /// How far the last step's ratio may be off, as a share.
+    /// Tolerance of the last step's ratio, as a share.
     pub tolerance: f64,
-    /// Whether it is no further off.
+    /// Whether the tolerance was reached.
     pub converged: bool,
-    /// Whether the paper's iteration did not come closer, so that bisection took over.
+    /// Whether the paper's iteration did not converge, so that bisection was used.
     pub bisected: bool,
     /// All steps; the last one is the answer.
     pub steps: Vec<Step>,
@@ -224,7 +224,7 @@ pub fn run(
     tolerance: f64,
 ) -> Result<Run, String> {
     if !predictor.has_throughput() {
-        return Err("the model has no Equation 2 (throughput), so no ratio can be sought: leave --ratio out".to_owned());
+        return Err("the model has no Equation 2 (throughput), so there is no ratio: remove --ratio".to_owned());
     }
     let mut run = Run { ratio, tolerance, converged: false, bisected: false, steps: Vec::new() };
     // The largest scale known whose ratio is too high, and the smallest whose ratio is too low.
@@ -268,7 +268,7 @@ pub fn run(
     ))
 }
 
-/// What a larger buffer gains at one scale, by doublings (section 4.2.3 and Table 3 of the paper).
+/// The gain of a larger buffer at one scale, by doublings (section 4.2.3 and Table 3 of the paper).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Doubling {
     /// The buffer before, in bytes.
@@ -281,7 +281,7 @@ pub struct Doubling {
     pub throughput: Option<f64>,
     /// Throughput gained, in percent of that of the first buffer; none if it is not known.
     pub throughput_gain_percent: Option<f64>,
-    /// What is outside of the measured range, in words; empty if nothing is.
+    /// Values outside of the measured range, in words; empty if there are none.
     pub outside: Vec<String>,
 }
 
@@ -314,33 +314,33 @@ pub(crate) fn quick(one: (f64, f64), other: (f64, f64), buffer_bytes: f64) -> Op
 /// A configuration that can be bought.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Offer {
-    /// What it is made of, in words.
+    /// Its parts, in words.
     pub parts: String,
     /// CPUs.
     pub cpus: u32,
     /// Memory in bytes.
     pub memory_bytes: f64,
-    /// Price with upkeep, in whole currency units.
+    /// Price with maintenance, in whole currency units.
     pub price: u64,
 }
 
-/// An offer with what is predicted of it.
+/// An offer with its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
-    /// What is bought.
+    /// The offer.
     #[serde(flatten)]
     pub offer: Offer,
-    /// What is predicted of it.
+    /// Its prediction.
     #[serde(flatten)]
     pub point: Point,
     /// Whether it meets the target.
     pub meets: bool,
 }
 
-/// What is sought among offers.
+/// The target of a search among offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
-    /// New-Orders a minute.
+    /// New-Orders per minute.
     pub throughput: f64,
     /// The scale; with a ratio, where to begin.
     pub warehouses: f64,
@@ -356,7 +356,7 @@ pub struct Goal {
 /// has the ratio that is sought, are left out.
 ///
 /// # Errors
-/// If the model does not tell.
+/// If the model does not determine it.
 pub fn candidates(model: &Model, offers: Vec<Offer>, goal: &Goal) -> Result<Vec<Candidate>, String> {
     if model.throughput.is_empty() {
         return Err(
@@ -415,6 +415,18 @@ mod tests {
     }
 
     #[test]
+    fn intervals_of_throughput_begin_at_zero_or_above() {
+        let estimate = Estimate { value: 848.0, confidence: Some([-91_043.0, 92_738.0]), prediction: None };
+        let cut = estimate.cut_below(0.0);
+        assert_eq!((cut.value, cut.confidence), (848.0, Some([0.0, 92_738.0])));
+        // Noisy points, far outside of what was measured.
+        let model = fit(&synthetic(1, 3_000.0), &Options::default()).unwrap();
+        let predictor = Predictor::new(&model, None, None).unwrap();
+        let far = predictor.at(3_000.0, 1e9).throughput.unwrap();
+        assert!(far.confidence.is_none_or(|[from, to]| 0.0 <= from && from <= to), "{far:?}");
+    }
+
+    #[test]
     fn algorithm_one_converges_to_the_scale_that_can_be_computed() {
         let model = model();
         let predictor = Predictor::new(&model, None, None).unwrap();
@@ -434,7 +446,7 @@ mod tests {
 
     /// Section 4.2.2: the iterations over-estimate and under-estimate the ratio by turns.
     #[test]
-    fn the_papers_iteration_goes_to_and_fro() {
+    fn the_papers_iteration_alternates() {
         let model = model();
         let predictor = Predictor::new(&model, None, None).unwrap();
         let run = run(&predictor, 375.0, pages(305.6), 16.0, 1e-6).unwrap();
@@ -447,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn an_iteration_that_runs_away_is_caught_by_bisection() {
+    fn a_diverging_iteration_is_replaced_by_bisection() {
         let model = model();
         let predictor = Predictor::new(&model, None, None).unwrap();
         // The slope of the iteration at its fixed point is steeper than -1.
@@ -501,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_and_what_was_not_measured_is_refused() {
+    fn impossible_and_unmeasured_values_are_refused() {
         let model = model();
         let at = |scale: f64, thousands: f64| Predictor::new(&model, None, None).unwrap().at(scale, pages(thousands));
         assert_eq!(at(375.0, 203.75).refusal(false), None);
@@ -513,7 +525,7 @@ mod tests {
         let impossible = at(525.0, 0.01);
         assert!(impossible.throughput.unwrap().value < 0.0, "{impossible:?}");
         let why = impossible.refusal(true).unwrap();
-        assert!(why.contains("cannot be") && why.contains("measured") && !why.contains("--extrapolate"), "{why}");
+        assert!(why.contains("impossible") && why.contains("measured") && !why.contains("--extrapolate"), "{why}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Linear least squares with a constant term, and what statistics say of it.
+//! Linear least squares with a constant term, and its statistics.
 
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ const DEPENDENT: f64 = 1e-6;
 
 /// Why points cannot be fitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unfit {
+pub(crate) enum FitError {
     /// Fewer points than coefficients and one.
     #[error("{points} points are too few for {coefficients} coefficients: at least {} are needed", coefficients + 1)]
     Few {
@@ -28,27 +28,27 @@ pub(crate) enum Unfit {
     /// A predictor has the same value everywhere.
     #[error("predictor {0} has the same value in all points")]
     Constant(usize),
-    /// Predictors that go together in a line cannot be told apart.
+    /// Predictors are linearly dependent.
     #[error("the predictors are linearly dependent")]
     Dependent,
-    /// What is to be explained has the same value everywhere.
-    #[error("the value to be explained is the same in all points")]
+    /// The dependent variable has the same value everywhere.
+    #[error("the dependent variable is the same in all points")]
     Flat,
-    /// A figure is no number.
+    /// A value is not finite.
     #[error("a value is not finite")]
     NotFinite,
 }
 
-/// Coefficients and what statistics say of them. The first of [`Fit::coefficients`] is the constant term.
+/// Coefficients and their statistics. The first of [`Fit::coefficients`] is the constant term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fit {
     /// The constant term, then one for each predictor.
     pub coefficients: Vec<f64>,
-    /// What the points say of them.
+    /// Their statistics.
     pub statistics: Statistics,
 }
 
-/// How well an equation fits, and what its intervals are made of.
+/// The quality of a fit, and the basis of its intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statistics {
@@ -79,12 +79,12 @@ pub struct Statistics {
 /// A prediction with its intervals, at [`LEVEL`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// What the equation says.
+    /// The estimate.
     pub value: f64,
-    /// Where the mean of many measurements is; none without statistics.
+    /// Confidence interval of the mean; `None` without statistics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<[f64; 2]>,
-    /// Where one more measurement is.
+    /// Prediction interval of one more measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<[f64; 2]>,
 }
@@ -103,6 +103,13 @@ impl Estimate {
             confidence: self.confidence.map(each),
             prediction: self.prediction.map(each),
         }
+    }
+
+    /// With intervals cut at `lowest`, for quantities that cannot be less. The value stays, so that an impossible one is
+    /// noticed.
+    pub(crate) fn cut_below(self, lowest: f64) -> Estimate {
+        let each = |interval: [f64; 2]| interval.map(|bound| bound.max(lowest));
+        Estimate { value: self.value, confidence: self.confidence.map(each), prediction: self.prediction.map(each) }
     }
 }
 
@@ -124,7 +131,7 @@ impl Statistics {
         Estimate { value, confidence: about(mean), prediction: about(mean + self.residual_standard_error.powi(2)) }
     }
 
-    /// Whether all its figures are of the size that they must be.
+    /// Whether its vectors and matrices have the right sizes.
     pub(crate) fn sound(&self) -> bool {
         let predictors = self.centre.len();
         let finite = self.centre.iter().chain(self.spread.iter().flatten()).all(|figure| figure.is_finite());
@@ -143,13 +150,13 @@ fn quantile(degrees_of_freedom: usize) -> Option<f64> {
 ///
 /// # Errors
 /// If the points do not determine the coefficients.
-pub(crate) fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
+pub(crate) fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, FitError> {
     let (points, predictors) = (values.len(), rows.first().map_or(0, Vec::len));
     if points < predictors + 2 {
-        return Err(Unfit::Few { points, coefficients: predictors + 1 });
+        return Err(FitError::Few { points, coefficients: predictors + 1 });
     }
     if !rows.iter().flatten().chain(values).all(|figure| figure.is_finite()) {
-        return Err(Unfit::NotFinite);
+        return Err(FitError::NotFinite);
     }
     let x = DMatrix::from_fn(points, predictors, |row, column| rows[row][column]);
     let y = DVector::from_column_slice(values);
@@ -159,23 +166,23 @@ pub(crate) fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
     let y = y.add_scalar(-mean);
     let total = y.norm_squared();
     if total <= (1e-12 * mean).powi(2) * points as f64 {
-        return Err(Unfit::Flat);
+        return Err(FitError::Flat);
     }
     // Columns of length 1, so that singular values compare predictors of different units.
     let lengths = (0..predictors).map(|column| x.column(column).norm()).collect::<Vec<_>>();
     for (column, length) in lengths.iter().enumerate() {
         if *length <= 1e-9 * centre[column].abs().max(f64::MIN_POSITIVE) {
-            return Err(Unfit::Constant(column + 1));
+            return Err(FitError::Constant(column + 1));
         }
         x.column_mut(column).unscale_mut(*length);
     }
     let svd = x.clone().svd(true, true);
     if svd.singular_values.min() <= DEPENDENT * svd.singular_values.max() {
-        return Err(Unfit::Dependent);
+        return Err(FitError::Dependent);
     }
-    let slopes = svd.solve(&y, 0.0).map_err(|_| Unfit::Dependent)?;
+    let slopes = svd.solve(&y, 0.0).map_err(|_| FitError::Dependent)?;
     let residual = &x * &slopes - &y;
-    let inverse = (x.transpose() * &x).try_inverse().ok_or(Unfit::Dependent)?;
+    let inverse = (x.transpose() * &x).try_inverse().ok_or(FitError::Dependent)?;
     let slopes = slopes.iter().zip(&lengths).map(|(slope, length)| slope / length).collect::<Vec<_>>();
     let spread = (0..predictors)
         .map(|row| {
@@ -288,7 +295,7 @@ mod tests {
     /// Five points whose figures are reckoned by hand: the line is 1.8 + 0.8 x, the squares of its residuals come to
     /// 2.4.
     #[test]
-    fn intervals_are_those_of_a_textbook() {
+    fn intervals_match_a_textbook() {
         let rows = [1.0, 2.0, 3.0, 4.0, 5.0].map(|x| vec![x]);
         let fit = fit(&rows, &[2.0, 4.0, 5.0, 4.0, 6.0]).unwrap();
         assert!(near(fit.coefficients[0], 1.8, 1e-12) && near(fit.coefficients[1], 0.8, 1e-12));
@@ -309,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fitted_is_told() {
+    fn points_that_cannot_be_fitted_are_reported() {
         let rows = |columns: &[&[f64]]| {
             (0..columns[0].len())
                 .map(|row| columns.iter().map(|column| column[row]).collect())
@@ -318,12 +325,12 @@ mod tests {
         let values = [1.0, 3.0, 2.0, 5.0, 4.0];
         let x: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
         let doubled = x.map(|x| 7.0 - 2.0 * x);
-        assert_eq!(fit(&rows(&[&x[..2]]), &values[..2]), Err(Unfit::Few { points: 2, coefficients: 2 }));
-        assert_eq!(fit(&[], &[]), Err(Unfit::Few { points: 0, coefficients: 1 }));
-        assert_eq!(fit(&rows(&[&x, &[375.0; 5]]), &values), Err(Unfit::Constant(2)));
-        assert_eq!(fit(&rows(&[&x, &doubled]), &values), Err(Unfit::Dependent));
-        assert_eq!(fit(&rows(&[&x]), &[100.0; 5]), Err(Unfit::Flat));
-        assert_eq!(fit(&rows(&[&x]), &[1.0, 2.0, f64::NAN, 1.0, 0.0]), Err(Unfit::NotFinite));
+        assert_eq!(fit(&rows(&[&x[..2]]), &values[..2]), Err(FitError::Few { points: 2, coefficients: 2 }));
+        assert_eq!(fit(&[], &[]), Err(FitError::Few { points: 0, coefficients: 1 }));
+        assert_eq!(fit(&rows(&[&x, &[375.0; 5]]), &values), Err(FitError::Constant(2)));
+        assert_eq!(fit(&rows(&[&x, &doubled]), &values), Err(FitError::Dependent));
+        assert_eq!(fit(&rows(&[&x]), &[100.0; 5]), Err(FitError::Flat));
+        assert_eq!(fit(&rows(&[&x]), &[1.0, 2.0, f64::NAN, 1.0, 0.0]), Err(FitError::NotFinite));
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub(crate) fn groups(series: &[Series]) -> Vec<Group> {
 
 /// Fits each law to the groups, the one with the smallest error first; nothing without groups. The laws share their
 /// parameter between groups, while each group has a throughput of one CPU of its own. Groups weigh the same, whatever
-/// their throughput: differences are reckoned in units of a group's mean.
+/// their throughput: differences are relative to a group's mean.
 pub(crate) fn fit(groups: &[Group]) -> Vec<Scaling> {
     if groups.is_empty() {
         return Vec::new();
@@ -157,7 +157,7 @@ mod tests {
     ];
 
     #[test]
-    fn laws_are_what_they_are_called() {
+    fn laws_have_their_known_values() {
         let sum = |s: f64, cpus: i32| (0..cpus).map(|power| s.powi(power)).sum::<f64>();
         for (s, cpus) in [(0.5, 1), (0.5, 4), (0.925, 12), (0.0, 7)] {
             assert!((Law::Geometric.capacity(s, f64::from(cpus)) - sum(s, cpus)).abs() < 1e-9);

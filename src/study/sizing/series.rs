@@ -22,7 +22,7 @@ pub(crate) struct Cell {
     pub index_hit: Option<f64>,
     /// The same of both.
     pub overall_hit: Option<f64>,
-    /// What was measured.
+    /// The measured points.
     pub points: Vec<Observation>,
 }
 
@@ -31,9 +31,9 @@ pub(crate) struct Cell {
 pub(crate) struct Series {
     /// Scale.
     pub warehouses: u32,
-    /// CPUs; none if that is not known.
+    /// CPUs; `None` if unknown.
     pub cpus: Option<CpuCount>,
-    /// What pages its hit rates are of.
+    /// The pages that its hit rates refer to.
     pub hit_rate: HitRate,
     /// By rising buffer size.
     pub cells: Vec<Cell>,
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_are_put_together_and_the_best_number_of_clients_counts() {
+    fn repeats_are_averaged_and_the_best_number_of_clients_counts() {
         let points = [
             point(10, 2, 8, 2 << 20, 300.0, 90.0),
             point(10, 2, 8, 1 << 20, 100.0, 80.0),

@@ -7,7 +7,7 @@ use super::series::{Cell, Series};
 
 /// A row of Table 1: reads of indexes and of tables.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Reads {
+pub(crate) struct ReadRatios {
     /// Scale.
     pub warehouses: u32,
     /// CPUs.
@@ -26,7 +26,7 @@ pub(crate) struct Reads {
 
 /// A row of Table 3: what doubling the buffer gained.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Doubled {
+pub(crate) struct DoublingGain {
     /// Scale.
     pub warehouses: u32,
     /// CPUs.
@@ -70,13 +70,13 @@ fn reads(cell: &Cell) -> Option<[f64; 4]> {
 }
 
 /// Table 1: the smallest and the largest buffer of each curve whose reads are counted.
-pub(crate) fn index_and_data(all: &[Series]) -> Vec<Reads> {
+pub(crate) fn index_and_data(all: &[Series]) -> Vec<ReadRatios> {
     let mut rows = Vec::new();
     for series in all {
         let counted =
             series.cells.iter().filter_map(|cell| Some((cell.buffer_bytes, reads(cell)?))).collect::<Vec<_>>();
         let (Some(smallest), Some(largest)) = (counted.first(), counted.last()) else { continue };
-        let row = |(buffer_bytes, [data, index, data_missed, index_missed]): &(u64, [f64; 4])| Reads {
+        let row = |(buffer_bytes, [data, index, data_missed, index_missed]): &(u64, [f64; 4])| ReadRatios {
             warehouses: series.warehouses,
             cpus: series.cpus,
             buffer_bytes: *buffer_bytes,
@@ -92,7 +92,7 @@ pub(crate) fn index_and_data(all: &[Series]) -> Vec<Reads> {
         let share = |of: &[f64; 4], which: usize| of[which] / (of[0] + of[1]);
         let saved = |which: usize| share(&smallest.1, which) - share(&largest.1, which);
         let reduced = (saved(3) > 0.0).then(|| saved(2) / saved(3));
-        rows.extend([Reads { reduced_data_per_index: reduced, ..row(largest) }, small]);
+        rows.extend([ReadRatios { reduced_data_per_index: reduced, ..row(largest) }, small]);
     }
     rows
 }
@@ -101,7 +101,7 @@ pub(crate) fn index_and_data(all: &[Series]) -> Vec<Reads> {
 const SAME: f64 = 0.02;
 
 /// Table 3: chains of doublings of the buffer.
-pub(crate) fn doublings(all: &[Series]) -> Vec<Doubled> {
+pub(crate) fn doublings(all: &[Series]) -> Vec<DoublingGain> {
     let mut rows = Vec::new();
     for series in all {
         let double = |of: &Cell| {
@@ -116,7 +116,7 @@ pub(crate) fn doublings(all: &[Series]) -> Vec<Doubled> {
             let mut from = first;
             while let Some(to) = double(from) {
                 seen.push(to.buffer_bytes);
-                rows.push(Doubled {
+                rows.push(DoublingGain {
                     warehouses: series.warehouses,
                     cpus: series.cpus,
                     from_bytes: from.buffer_bytes,

@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn single_odd_runs_are_no_steps() {
+    fn single_outliers_are_not_steps() {
         let odd = |at: usize| if at == 12 { 0.6 } else { 1.0 };
         let with_steps = (0..100).filter(|seed| !changes(&series(*seed, 30, odd)).is_empty()).count();
         assert!(with_steps <= 5, "{with_steps}");
     }
 
     #[test]
-    fn the_distance_is_that_of_the_definition() {
+    fn the_distance_follows_the_definition() {
         let part = [1.0, 2.0, 4.0, 9.0, 8.0, 10.0, 11.0];
         let (x, y) = part.split_at(3);
         let mean = |one: &[f64], other: &[f64], pairs: f64| {

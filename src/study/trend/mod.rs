@@ -1,4 +1,4 @@
-//! A history of records: which runs are of the same kind, and where their figure changed.
+//! A history of records: groups of comparable runs, and change points of their figures.
 
 pub mod changes;
 
@@ -12,7 +12,7 @@ use crate::record::Brief;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
 
-/// Which figure of a run is looked at.
+/// The examined figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Of {
@@ -25,9 +25,9 @@ pub enum Of {
 /// A run in a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
-    /// When it began, RFC 3339, UTC.
+    /// Start of the run, RFC 3339, UTC.
     pub started: String,
-    /// What the user calls it; may be empty.
+    /// The user's name for it; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Its tags.
@@ -56,16 +56,16 @@ pub struct Step {
     pub to: f64,
     /// The change from the one to the other, with its interval.
     pub change: Difference,
-    /// What else the last run before and the first run after differ in: name, value before, value after.
+    /// Other differences between the last run before and the first run after: name, value before, value after.
     pub differs: Vec<[String; 3]>,
 }
 
-/// Runs of the same kind, in the order of time.
+/// Comparable runs, in order of time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// What they have in common, in words.
+    /// Their common properties, in words.
     pub what: String,
-    /// What the figure is called.
+    /// The unit of the figure.
     pub metric: String,
     /// The runs.
     pub runs: Vec<Run>,
@@ -78,11 +78,11 @@ pub struct Series {
 /// A history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
-    /// Which figure it is of.
+    /// The examined figure.
     pub of: Of,
     /// A series of each kind of run, the longest first.
     pub series: Vec<Series>,
-    /// Records that are left out: runs that did not come to their end, and records of no run.
+    /// Skipped records: incomplete runs, and records of other commands.
     pub left_out: usize,
 }
 
@@ -130,7 +130,7 @@ fn run(record: &Brief, of: Of) -> Option<(String, String, Run)> {
     (header.status == Status::Complete && figure.is_finite() && figure > 0.0).then(|| (kind(summary), metric, run))
 }
 
-/// What must be the same for figures to be one series. Versions, settings and machines are what a history is about.
+/// The properties that must be equal within a series. Versions, settings and machines may change in a history.
 fn kind(summary: &Summary) -> String {
     let mut parts = vec![
         summary.workload.clone(),
@@ -193,11 +193,12 @@ mod tests {
             summary: Some(summary("none", clients, figure, 1.0)),
             tuned: None,
             duet: None,
+            acid: None,
         }
     }
 
     #[test]
-    fn a_step_is_told_with_its_size_and_the_runs_beside_it() {
+    fn a_step_has_its_size_and_the_neighbouring_runs() {
         let figure = |number: usize| if number < 12 { 1_000.0 } else { 900.0 } + (number * 7 % 5) as f64;
         let mut records: Vec<Brief> = (0..24).rev().map(|number| brief(number, figure(number), 4)).collect();
         records.push(brief(30, 5.0, 8));

@@ -8,10 +8,10 @@ use crate::result::Recorded;
 use crate::result::tune::{Candidate, Fate};
 use crate::size;
 
-/// Why a candidate was left out that was not asked for.
-pub const NOT_ASKED: &str = "not asked for with --only";
+/// Why a candidate was skipped that was not requested.
+pub const NOT_ASKED: &str = "not requested with --only";
 
-/// The lists that come with Graymark, by the scheme of the URL.
+/// The built-in lists, by the scheme of the URL.
 const LISTS: [(&str, &str); 5] = [
     ("postgres", include_str!("postgres.toml")),
     ("mysql", include_str!("mysql.toml")),
@@ -21,7 +21,7 @@ const LISTS: [(&str, &str); 5] = [
 ];
 /// Bytes of a buffer of Virtuoso, which counts them.
 const VIRTUOSO_BUFFER: u64 = 8 << 10;
-/// What stands after the number in a value that is a share of the memory.
+/// Suffix of a value that is a share of the memory.
 const OF_MEMORY: &str = "% of memory";
 
 /// A file of candidates.
@@ -45,7 +45,7 @@ struct Listed {
     loses: Option<String>,
 }
 
-/// The list that comes with Graymark for a scheme; none if there is none.
+/// The built-in list for a scheme.
 pub fn of_scheme(scheme: &str) -> Option<&'static str> {
     LISTS.iter().find(|(of, _)| *of == scheme).map(|(_, list)| *list)
 }
@@ -54,7 +54,7 @@ pub fn of_scheme(scheme: &str) -> Option<&'static str> {
 /// it; without any, their candidates are left out.
 ///
 /// # Errors
-/// What is wrong with it, in a line.
+/// What is wrong with it, in one line.
 pub fn read(list: &str, scheme: &str, memory: Option<u64>) -> Result<Vec<Candidate>, String> {
     let list: List = toml::from_str(list).map_err(|error| {
         let text = error.to_string();
@@ -65,7 +65,7 @@ pub fn read(list: &str, scheme: &str, memory: Option<u64>) -> Result<Vec<Candida
     for listed in list.candidate {
         check(&listed)?;
         if !names.insert(listed.name.clone()) {
-            return Err(format!("two candidates are called {}", listed.name));
+            return Err(format!("two candidates have the name {}", listed.name));
         }
         candidates.push(worked_out(listed, scheme, memory)?);
     }
@@ -80,10 +80,10 @@ fn check(listed: &Listed) -> Result<(), String> {
     let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     let name = &listed.name;
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) || name.starts_with('-') {
-        return Err(format!("a candidate is called `{name}`: take small letters, digits and hyphens"));
+        return Err(format!("invalid name `{name}` of a candidate: use lower-case letters, digits and hyphens"));
     }
     if [super::START, super::TOGETHER].contains(&name.as_str()) {
-        return Err(format!("no candidate can be called {name}"));
+        return Err(format!("{name} is a reserved name"));
     }
     if listed.settings.is_empty() {
         return Err(format!("{name} has no settings"));
@@ -102,7 +102,7 @@ fn worked_out(listed: Listed, scheme: &str, memory: Option<u64>) -> Result<Candi
             None => value,
             Some((Ok(percent @ 1..=90), Some(memory))) => share(memory / 100 * percent, scheme),
             Some((Ok(1..=90), None)) => {
-                (fate, why) = (Fate::LeftOut, "how much memory there is, is not known".to_owned());
+                (fate, why) = (Fate::LeftOut, "the size of the memory is unknown".to_owned());
                 value
             }
             Some(_) => return Err(format!("{}: {setting} takes 1 to 90% of memory", listed.name)),
@@ -139,7 +139,7 @@ fn share(bytes: u64, scheme: &str) -> String {
 /// all. `now` are the settings of the start as far as they are known.
 ///
 /// # Errors
-/// If a name is none of a candidate.
+/// If a name is unknown.
 pub fn leave_out(
     candidates: &mut [Candidate],
     only: &[String],
@@ -148,14 +148,14 @@ pub fn leave_out(
 ) -> Result<(), String> {
     if let Some(unknown) = only.iter().find(|name| candidates.iter().all(|candidate| candidate.name != **name)) {
         let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-        return Err(format!("there is no candidate `{unknown}`; there are {}", names.join(", ")));
+        return Err(format!("unknown candidate `{unknown}`; the candidates are {}", names.join(", ")));
     }
     for candidate in candidates.iter_mut().filter(|candidate| candidate.fate == Fate::InTheRace) {
         let has = |(name, value): (&String, &String)| now.get(name).is_some_and(|now| same(now, value));
         let why = match &candidate.loses {
             _ if !only.is_empty() && !only.contains(&candidate.name) => NOT_ASKED.to_owned(),
-            Some(loses) if !allow_loss => format!("{loses}; --allow-loss would try it"),
-            _ if candidate.settings.iter().all(has) => "the start has it already".to_owned(),
+            Some(loses) if !allow_loss => format!("{loses}; --allow-loss includes it"),
+            _ if candidate.settings.iter().all(has) => "already set at the start".to_owned(),
             _ => continue,
         };
         (candidate.fate, candidate.why) = (Recorded::Known(Fate::LeftOut), why);
@@ -163,7 +163,7 @@ pub fn leave_out(
     Ok(())
 }
 
-/// Whether two values say the same: words in either case, switches and sizes in any of their forms.
+/// Whether two values are equivalent: case, notation of switches and of sizes are ignored.
 fn same(one: &str, other: &str) -> bool {
     let switch = |text: &str| match text.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some(true),
@@ -184,7 +184,7 @@ mod tests {
     const ONE: &str = "[[candidate]]\nname = \"a\"\nreason = \"r\"\nsource = \"s\"\nrestart = true\n";
 
     #[test]
-    fn every_list_can_be_read_and_tells_what_it_rests_on() {
+    fn every_list_can_be_read_and_has_sources() {
         for (scheme, list) in LISTS {
             let candidates = read(list, scheme, Some(8 << 30)).unwrap();
             assert!(candidates.len() >= 4, "{scheme}");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_list_are_told() {
+    fn errors_in_a_list_are_reported() {
         let wrong = |list: &str| read(list, "postgres", Some(1 << 30)).unwrap_err();
         assert!(wrong(&format!("{ONE}settings = {{ x = \"95% of memory\" }}")).contains("1 to 90"));
         assert!(wrong(&format!("{ONE}settings = {{}}")).contains("no settings"));
@@ -220,12 +220,12 @@ mod tests {
         assert!(wrong("candidate = []").contains("no [[candidate]]"));
         for name in ["../a", "A", "start", "together", ""] {
             let list = format!("{ONE}settings = {{ x = \"1\" }}").replace("\"a\"", &format!("\"{name}\""));
-            assert!(wrong(&list).contains("called"), "{name}");
+            assert!(wrong(&list).contains("name"), "{name}");
         }
     }
 
     #[test]
-    fn what_loses_commits_and_what_is_there_already_is_left_out() {
+    fn candidates_that_lose_commits_or_change_nothing_are_skipped() {
         let mut candidates = read(LISTS[0].1, "postgres", Some(8 << 30)).unwrap();
         let now = [("wal_compression", "ON"), ("jit", "off"), ("shared_buffers", "838860kB")];
         let now = now.map(|(name, value)| (name.to_owned(), value.to_owned())).into();

@@ -1,9 +1,9 @@
-//! Which settings are faster? A race of candidates by successive halving (Jamieson and Talwalkar, "Non-stochastic Best
-//! Arm Identification and Hyperparameter Optimization", AISTATS 2016), and then fresh runs of the start and of what
-//! came first in it, in pairs.
+//! Search for faster settings: a race of candidates by successive halving (Jamieson and Talwalkar, "Non-stochastic Best
+//! Arm Identification and Hyperparameter Optimization", AISTATS 2016), and then fresh runs of the start and of the
+//! race's winner, in pairs.
 //!
-//! The race chooses, and decides nothing: of many candidates without any effect, one always looks best. What is decided
-//! rests on the fresh runs alone, which had no part in the choice. Their number is fixed before the first of them, and
+//! The race only selects: of many candidates without any effect, one always looks best. The decision
+//! is based on the fresh runs alone, which were not used to select. Their number is fixed before the first of them, and
 //! they are one test. So a winner is declared by chance once in forty searches at most, however many candidates there
 //! are.
 
@@ -17,27 +17,27 @@ use super::compare::means::student;
 use crate::result::Recorded;
 use crate::result::tune::{Candidate, Confirmation, Decision, Fate, Gain};
 
-/// What the start is called.
+/// Name of the start.
 pub const START: &str = "start";
-/// What the settings of several candidates are called.
+/// Name of the combined settings of several candidates.
 pub const TOGETHER: &str = "together";
-/// So many candidates run in the last rung, and what is best of them together.
+/// Number of candidates in the last rung, in addition to the combination of the best.
 const LAST: usize = 3;
 /// Rounds of a rung: the first tells the worst half apart, the others tell more.
 const ROUNDS: [u32; 2] = [1, 2];
-/// A candidate whose own gain is smaller is not put together with others, in percent.
+/// Minimum gain of a candidate in a combination, in percent.
 const WORTH: f64 = 1.0;
-/// Fresh pairs at least: fewer give an interval of no use.
+/// Minimum number of fresh pairs: fewer give a useless interval.
 pub const FEWEST_PAIRS: u32 = 4;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ran {
-    /// Transactions a second.
+    /// Transactions per second.
     Figure(f64),
-    /// These settings are no good: why.
+    /// The settings failed; why.
     Failed(String),
-    /// Someone asked to stop.
+    /// A stop was requested.
     Stopped,
 }
 
@@ -50,9 +50,9 @@ pub struct Arm {
     pub settings: BTreeMap<String, String>,
 }
 
-/// Whoever makes runs.
+/// Executes runs.
 pub trait Runs {
-    /// Why a run could not be made whatever its settings are.
+    /// An error that does not depend on the settings.
     type Error;
 
     /// Makes a run. No arm has two runs of the same round. A run of the start cannot fail: it is an error.
@@ -61,21 +61,21 @@ pub trait Runs {
     /// If no run can be made.
     fn run(&mut self, arm: &Arm, round: u32) -> Result<Ran, Self::Error>;
 
-    /// How many pairs of fresh runs there is time for. Asked once, before the first of them.
+    /// Number of pairs of fresh runs that the time allows. Called once, before the first of them.
     fn pairs(&mut self) -> u32;
 
-    /// Is told what is known so far, after each round.
+    /// Receives the results so far, after each round.
     fn known(&mut self, race: &Race);
 }
 
-/// A search for better settings, as far as it has come.
+/// A search for better settings so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
     /// The candidates.
     pub candidates: Vec<Candidate>,
-    /// Fresh runs; none if nothing was faster in the race, or not yet.
+    /// New runs; `None` if nothing was faster in the race, or before them.
     pub confirmation: Option<Confirmation>,
-    /// What is decided.
+    /// The decision.
     pub decision: Decision,
     /// Why there is no winner.
     pub why: String,
@@ -101,7 +101,7 @@ pub fn rungs(mut candidates: usize) -> Vec<(usize, u32)> {
     rungs
 }
 
-/// How many go on.
+/// Number of candidates in the next rung.
 fn half(candidates: usize) -> usize {
     candidates.div_ceil(2).max(LAST)
 }
@@ -118,7 +118,7 @@ pub fn runs_of_race(candidates: usize) -> u32 {
 }
 
 impl Race {
-    /// Of these candidates. Those that are not in the race stay out of it.
+    /// A search among these candidates.
     pub fn new(candidates: Vec<Candidate>) -> Race {
         Race {
             gains: vec![Vec::new(); candidates.len()],
@@ -133,7 +133,7 @@ impl Race {
         }
     }
 
-    /// Runs it to its end, or until someone asks to stop.
+    /// Runs it to its end, or until stopped.
     ///
     /// # Errors
     /// If a run cannot be made.
@@ -312,10 +312,10 @@ impl Race {
         (self.decision, self.why) = (Decision::NoWinner, why);
     }
 
-    /// Fresh runs of the start and of what came first, in pairs, and what they decide.
+    /// Fresh runs of the start and of the race's winner, in pairs, and the decision.
     fn confirm<R: Runs>(&mut self, runs: &mut R, finalist: Vec<usize>) -> Result<(), R::Error> {
         let arm = self.begin_fresh(&finalist);
-        // Fixed now: whoever stops when the figures please would see a winner more often.
+        // Fixed now: stopping when the figures look good would declare winners too often.
         for _ in 0..runs.pairs().max(1) {
             match self.pair(runs, &arm)? {
                 Ok(figures) => self.take_in(figures),
@@ -333,7 +333,7 @@ impl Race {
         let gain = self.confirmation.as_ref().and_then(|confirmation| confirmation.gain);
         match gain.and_then(|gain| gain.low_percent) {
             Some(low) if low > 0.0 => self.decision = Decision::Winner,
-            _ => self.lose("what came first in the race is not shown to be faster in fresh runs".to_owned()),
+            _ => self.lose("the leader of the race was not shown to be faster in fresh runs".to_owned()),
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a search came to, as it is kept and told.
+//! The result of a search, for its record.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::result::format::file;
 use crate::result::summary::{Durability, Summary};
 use crate::result::tune::{Candidate, Decision, Gain, Tuned};
 
-/// What a search was about, beside its candidates.
+/// The context of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The workload's name.
     pub workload: String,
     /// The scheme of the URL.
     pub scheme: String,
-    /// Warehouses, branches.
+    /// Number of warehouses or branches.
     pub scale: u32,
     /// Seconds of a run's measurement interval.
     pub interval_s: u32,
@@ -23,13 +23,13 @@ pub struct Facts {
     pub allow_loss: bool,
     /// Runs that were made.
     pub runs: u32,
-    /// How many of them others on the machine disturbed.
+    /// Number of runs disturbed by other processes.
     pub disturbed_runs: u32,
-    /// The database, and the number of sessions; none before a run came to its end.
+    /// The database, and the number of sessions; `None` before a run has finished.
     pub run: Option<(Identity, u32)>,
 }
 
-/// A search as far as it has come, after so many minutes.
+/// The result of a search so far, after `minutes`.
 pub fn of(race: &Race, facts: &Facts, minutes: f64) -> Tuned {
     let settings = match (&race.confirmation, race.decision) {
         (Some(confirmation), Decision::Winner) => confirmation.settings.clone(),
@@ -66,7 +66,7 @@ fn percent(candidate: &Candidate) -> f64 {
     candidate.gain.map_or(f64::NEG_INFINITY, |gain| gain.percent)
 }
 
-/// What is decided, and what it rests on.
+/// The decision with its basis.
 fn sentence(race: &Race) -> String {
     let fresh = race.confirmation.as_ref().and_then(|confirmation| {
         let pairs = confirmation.pairs.len();
@@ -76,9 +76,9 @@ fn sentence(race: &Race) -> String {
         (Decision::Winner, Some((names, told))) => format!("Winner: {names}, {told}."),
         (Decision::NoWinner, Some((names, told))) => format!("No winner: {} ({names}, {told}).", race.why),
         (Decision::Undecided, Some((names, told))) => {
-            format!("Not decided: ended before all fresh runs were made ({names}, so far {told}).")
+            format!("Not decided: stopped before all fresh runs were made ({names}, so far {told}).")
         }
-        (Decision::Undecided, None) => "Not decided: ended before the fresh runs that decide.".to_owned(),
+        (Decision::Undecided, None) => "Not decided: stopped before the fresh runs that decide.".to_owned(),
         (_, None) => format!("No winner: {}.", race.why),
     }
 }
@@ -93,7 +93,7 @@ fn told(gain: &Gain, pairs: usize) -> String {
     }
 }
 
-/// How a run may lose commits that the start does not, whatever its candidate says of itself; none if it does not.
+/// How a run may lose commits that the start does not, whatever its candidate declares; `None` if it cannot.
 pub fn new_risk(start: &Summary, run: &Summary) -> Option<String> {
     let (start, run) = (&start.durability, &run.durability);
     let name = |risk: &str| risk.split(':').next().unwrap_or_default().to_owned();
@@ -115,7 +115,7 @@ mod tests {
     use crate::study::tests::summary;
 
     #[test]
-    fn settings_that_lose_commits_are_found_whatever_their_list_says() {
+    fn settings_that_lose_commits_are_detected_independently_of_their_list() {
         let of = |class: DurabilityClass, risks: &[&str]| {
             let mut run = summary("none", 1, 100.0, 1.0);
             run.durability.class = class.into();

@@ -116,7 +116,7 @@ fn a_gain_of_ten_percent_is_found_in_most_searches() {
     let gains = searches.iter().filter_map(|race| race.confirmation.as_ref()?.gain).map(|gain| gain.percent);
     let gains: Vec<f64> = gains.collect();
     let mean = gains.iter().sum::<f64>() / gains.len() as f64;
-    assert!((8.0..12.0).contains(&mean), "fresh runs do not flatter: {mean}");
+    assert!((8.0..12.0).contains(&mean), "fresh runs are unbiased: {mean}");
 }
 
 fn in_winner(race: &Race, name: &str) -> bool {
@@ -124,7 +124,7 @@ fn in_winner(race: &Race, name: &str) -> bool {
 }
 
 #[test]
-fn what_helps_apart_is_put_together_and_what_harms_is_left_out() {
+fn useful_candidates_are_combined_and_harmful_ones_are_not() {
     let effects = [("c1", 1.12), ("c7", 1.10), ("c3", 0.8)];
     let searches: Vec<Race> = (0..100).map(|seed| search(seed, 12, &effects)).collect();
     let both = searches.iter().filter(|race| in_winner(race, "c1") && in_winner(race, "c7")).count();
@@ -133,7 +133,7 @@ fn what_helps_apart_is_put_together_and_what_harms_is_left_out() {
 }
 
 #[test]
-fn settings_of_the_same_name_are_not_put_together() {
+fn settings_of_the_same_name_are_not_combined() {
     let mut two = candidates(2);
     two[1].settings = [("c0".to_owned(), "2".to_owned())].into();
     let mut race = Race::new(two);
@@ -142,7 +142,7 @@ fn settings_of_the_same_name_are_not_put_together() {
 }
 
 #[test]
-fn a_candidate_that_fails_is_told_and_goes_no_further() {
+fn a_failing_candidate_is_reported_and_dropped() {
     let mut machine = Machine::new(3, &[("c4", 3.0), ("c2", 1.4)]);
     machine.failing = Some("c4");
     let mut race = Race::new(candidates(6));

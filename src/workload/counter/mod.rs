@@ -1,11 +1,11 @@
-//! A workload for tests, as small as they come: counters that are counted up and looked at, and a row for each step. It
-//! shows what a workload needs: this folder and its line in the list, its transactions in `engine/sql/counter.rs`, and
-//! its `.sql` files.
+//! A minimal workload for tests: counters that are incremented and read, and a row for each step. It shows what a
+//! workload needs: this folder and its line in the list, its transactions in `engine/sql/counter.rs`, and its `.sql`
+//! files.
 
 use std::collections::BTreeMap;
 
 use super::about::About;
-use super::lasting::{Columns, Lasting, Rule};
+use super::lasting::{Columns, Rule, SeedInvariant};
 use super::stream::{Source, Stream};
 use super::value::{RowSink, Timestamp, Value};
 use super::{Column, ColumnKind, Headline, Outcome, Part, Table, Users, Workload};
@@ -17,20 +17,20 @@ pub struct Counter;
 /// A transaction's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Counts this counter up.
+    /// Increments this counter.
     Step(i32),
     /// Reads this counter.
     Look(i32),
 }
 
-/// A transaction's result: whether it was a step, and the counter's value then.
+/// A transaction's result: whether it was a step, and the counter's value after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Output {
     pub step: bool,
     pub value: i32,
 }
 
-/// Counters, numbered from 1, that stand at zero.
+/// Counters, numbered from 1, with value zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Population {
     counters: u32,
@@ -39,14 +39,14 @@ pub struct Population {
 /// Writes their rows.
 pub struct Rows;
 
-/// The counters, and the seed of the draws.
+/// The counters, and the seed of the random inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminals {
     counters: u32,
     seed: u64,
 }
 
-/// Draws inputs.
+/// Generates inputs.
 pub struct Terminal {
     counters: i32,
     stream: Stream,
@@ -76,7 +76,7 @@ impl Workload for Counter {
     const TRANSACTIONS: &'static [&'static str] = &["step", "look"];
     const PROFILES: &'static [&'static str] = &["plain"];
     const TABLES: &'static [Table] = &TABLES;
-    const LASTING: &'static [Lasting] = &[Lasting {
+    const SEED_INVARIANTS: &'static [SeedInvariant] = &[SeedInvariant {
         id: "seed_counter",
         title: "Every counter is there",
         table: 0,

@@ -1,15 +1,15 @@
-//! What stays of DebitCredit's initial population while transactions work on it.
+//! Invariants between DebitCredit's tables and their initial population.
 
 use super::schema::{ACCOUNT, BRANCH, TELLER};
-use crate::workload::lasting::{Columns, Lasting, Rule};
+use crate::workload::lasting::{Columns, Rule, SeedInvariant};
 use crate::workload::value::Value;
 
-/// The fewest characters that a filler had in an earlier version of Graymark.
+/// The minimum length of a filler in an earlier version of Graymark.
 const SHORTEST_FILLER: usize = 89;
 
-/// What each table keeps. There are few branches and tellers, and many accounts.
-pub const LASTING: [Lasting; 3] = [
-    Lasting {
+/// The invariants of each table. There are few branches and tellers, and many accounts.
+pub const SEED_INVARIANTS: [SeedInvariant; 3] = [
+    SeedInvariant {
         id: "seed_branch",
         title: "Every branch is there, with the filler of the seed",
         table: BRANCH,
@@ -19,7 +19,7 @@ pub const LASTING: [Lasting; 3] = [
         grows: false,
         always: true,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_teller",
         title: "Every teller is there, with the branch and the filler of the seed",
         table: TELLER,
@@ -29,7 +29,7 @@ pub const LASTING: [Lasting; 3] = [
         grows: false,
         always: true,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_account",
         title: "Every account is there, with the branch and the filler of the seed",
         table: ACCOUNT,
@@ -41,7 +41,7 @@ pub const LASTING: [Lasting; 3] = [
     },
 ];
 
-/// Whether a value is what was loaded. Earlier versions wrote the first characters of the same fillers.
+/// Whether a value is what was loaded. Earlier versions wrote a prefix of the same fillers.
 pub fn is_as_loaded(loaded: Value<'_>, found: Value<'_>) -> bool {
     match (loaded, found) {
         (Value::Text(loaded), Value::Text(found)) => found.len() >= SHORTEST_FILLER && loaded.starts_with(found),

@@ -1,6 +1,5 @@
-//! What goes between a terminal and a session: the input and output of a transaction, and for profile `tpc-a` the
-//! messages of 100 and 200 bytes in which they are written. Their layout is Graymark's own: the standard asks for their
-//! sizes and fields.
+//! Input and output of a transaction, and for profile `tpc-a` the messages of 100 and 200 bytes in which they are
+//! encoded. Their layout is Graymark's own: the standard specifies their sizes and fields.
 
 use super::profile::{PROFILES, Profile};
 use crate::workload::value::Money;
@@ -10,10 +9,10 @@ pub const REQUEST: usize = 100;
 /// Bytes of a reply.
 pub const REPLY: usize = 200;
 
-/// An amount that a teller pays in or out.
+/// A deposit or withdrawal entered by a teller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// By which rules.
+    /// Its profile.
     pub profile: &'static Profile,
     /// The teller's branch.
     pub branch: i32,
@@ -21,36 +20,41 @@ pub struct Transfer {
     pub teller: i32,
     /// The account, in 15 % of all cases of another branch.
     pub account: i32,
-    /// What is added to the balances of all three.
+    /// Added to the balances of all three.
     pub amount: Money,
 }
 
 impl Transfer {
+    /// The account's branch.
+    pub fn account_branch(&self) -> i32 {
+        self.account / self.profile.account_radix
+    }
+
     /// Whether the account is of another branch than the teller.
     pub fn is_remote(&self) -> bool {
-        self.account / self.profile.account_radix != self.branch
+        self.account_branch() != self.branch
     }
 }
 
-/// What a session is handed.
+/// The input of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The transfer itself.
     Transfer(Transfer),
-    /// A message to be read.
+    /// An encoded request.
     Message([u8; REQUEST]),
 }
 
-/// What a session gives back.
+/// The output of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The account's new balance.
     Balance(Money),
-    /// A message to be read.
+    /// An encoded reply.
     Message([u8; REPLY]),
 }
 
-/// Fields of a message, each with its place and its width; numbers stand at the right.
+/// Fields of a message with offset and width; numbers are right-aligned.
 const ACCOUNT: (usize, usize) = (0, 10);
 const TELLER: (usize, usize) = (10, 10);
 const BRANCH: (usize, usize) = (20, 10);
@@ -58,7 +62,7 @@ const AMOUNT: (usize, usize) = (30, 14);
 const BALANCE: (usize, usize) = (44, 20);
 
 impl Input {
-    /// As the terminals of the transfer's profile send it.
+    /// In the form that the terminals of the transfer's profile send.
     pub fn of(transfer: Transfer) -> Input {
         if !transfer.profile.messages {
             return Input::Transfer(transfer);
@@ -68,7 +72,7 @@ impl Input {
         Input::Message(message)
     }
 
-    /// What is asked for. The error says what a message should hold.
+    /// Decodes the transfer. The error names the field that a message lacks.
     pub fn transfer(&self) -> Result<Transfer, String> {
         match self {
             Input::Transfer(transfer) => Ok(*transfer),
@@ -78,7 +82,7 @@ impl Input {
 }
 
 impl Output {
-    /// As the terminal that sent `input` expects it.
+    /// In the form that the terminal that sent `input` expects.
     pub fn of(input: &Input, transfer: &Transfer, balance: Money) -> Output {
         match input {
             Input::Transfer(_) => Output::Balance(balance),
@@ -91,7 +95,7 @@ impl Output {
         }
     }
 
-    /// The account's new balance. The error says what a message should hold.
+    /// The account's new balance. The error names the field that a message lacks.
     pub fn balance(&self) -> Result<Money, String> {
         match self {
             Output::Balance(balance) => Ok(*balance),
@@ -107,7 +111,7 @@ fn write(message: &mut [u8], transfer: &Transfer) {
     put(message, AMOUNT, transfer.amount.0);
 }
 
-/// A number at the right of its field. A field is as wide as its largest number.
+/// Writes a number right-aligned into its field. A field is as wide as its largest number.
 fn put(message: &mut [u8], (place, width): (usize, usize), number: i64) {
     let mut left = number.unsigned_abs();
     for at in (place..place + width).rev() {

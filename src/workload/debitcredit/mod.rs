@@ -14,17 +14,17 @@ use message::{Input, Output, Transfer};
 use profile::{NAMES, PARAMETER, PROFILES, Profile, TELLERS};
 
 use super::access::{Access, Accesses, Versions};
-use super::lasting::Lasting;
+use super::lasting::SeedInvariant;
 use super::stream::Source;
 use super::trace::{Footprint, Mark, Trace};
 use super::value::{Timestamp, Value};
-use super::{Headline, Outcome, Table, Users, Workload};
+use super::{Headline, Outcome, Places, Table, Users, Workload};
 use crate::workload::about::About;
 
-/// The topic of the terminals' random streams; those of the population have the numbers of its tables.
+/// The topic of the terminals' random streams; those of the population are the numbers of its tables.
 const TERMINAL: u64 = 16;
 
-/// What the terminals of a run have in common.
+/// Data shared by the terminals of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminals {
     branches: u32,
@@ -51,7 +51,7 @@ impl Workload for DebitCredit {
     const TRANSACTIONS: &'static [&'static str] = &["debit_credit"];
     const PROFILES: &'static [&'static str] = &NAMES;
     const TABLES: &'static [Table] = &schema::TABLES;
-    const LASTING: &'static [Lasting] = &lasting::LASTING;
+    const SEED_INVARIANTS: &'static [SeedInvariant] = &lasting::SEED_INVARIANTS;
     /// One history row for each committed transaction, and none for others.
     const EFFECTS: &'static [&'static str] = &["history_rows"];
     /// Transactions for an account of another branch, and the bytes of the messages.
@@ -66,7 +66,7 @@ impl Workload for DebitCredit {
     const HEADLINE: usize = 0;
     const COUNTS: Headline = Headline::TransactionsPerSecond;
     const DEFERRED: Option<usize> = None;
-    /// Ten tellers with an entry every ten seconds.
+    /// Ten tellers with a transaction every ten seconds.
     const CEILING: f64 = 60.0;
     const PASS: u64 = terminal::CYCLE;
     const TERMINALS: u32 = TELLERS as u32;
@@ -82,7 +82,7 @@ impl Workload for DebitCredit {
 
     fn metric(profile: usize, standard: bool) -> &'static str {
         let profile = of(profile);
-        // TPC-A's rate is that of terminals with think time.
+        // TPC-A's metric requires terminals with think time.
         if profile.users == Users::Usual && !standard { "tps" } else { profile.metric }
     }
 
@@ -175,7 +175,11 @@ impl Workload for DebitCredit {
         traced(input).map_or(Footprint::NotKnown, Footprint::Row)
     }
 
-    /// The balance of the account is shown, and what it was before follows from the amount.
+    fn places(input: &Input) -> Places {
+        input.transfer().ok().into_iter().flat_map(|transfer| [transfer.branch, transfer.account_branch()]).collect()
+    }
+
+    /// The balance of the account is shown, and the balance before follows from the amount.
     fn accesses(input: &Input, output: &Output) -> Accesses {
         let transfer = input.transfer().ok();
         let known = transfer.zip(output.balance().ok()).zip(transfer.and_then(|of| u64::try_from(of.account).ok()));
@@ -198,7 +202,7 @@ impl Workload for DebitCredit {
     }
 }
 
-/// A row of HISTORY as the client asked for it.
+/// A row of HISTORY with the client's input.
 pub(crate) static HISTORY: Mark =
     Mark { table: "history", joined: None, columns: &["branch_id", "teller_id", "account_id"], amount: Some("amount") };
 
@@ -207,7 +211,7 @@ fn traced(input: &Input) -> Option<Trace> {
     Some(Trace { mark: &HISTORY, values: [branch, teller, account, 0, 0, 0, 0, 0], amount })
 }
 
-/// The profile of a number; the usual one for a number that is none.
+/// The profile with a number; the default for an unknown number.
 fn of(profile: usize) -> &'static Profile {
     PROFILES.get(profile).unwrap_or(&PROFILES[0])
 }

@@ -8,21 +8,21 @@ use crate::workload::stream::Source;
 use crate::workload::value::{Money, RowSink, Value};
 use crate::workload::{self, Part, Table};
 
-/// The initial population of so many branches.
+/// The initial population of a number of branches.
 #[derive(Clone, Copy, Debug)]
 pub struct Population {
     /// Branches, numbered from 0.
     pub branches: u32,
-    /// Of what rules.
+    /// Its profile.
     pub profile: &'static Profile,
-    /// Of the fillers.
+    /// The seed of the fillers.
     pub seed: u64,
 }
 
 impl workload::Population for Population {
     type Rows = Rows;
 
-    /// A part of all branches, one of all tellers, and one of the accounts of each branch. A unit is a row.
+    /// One part for all branches, one for all tellers, and one for the accounts of each branch. A unit is a row.
     fn parts(&self) -> Vec<Part> {
         let part = |table, number, units: u32| Part { table, number, units, rows: units.into() };
         let few = [part(BRANCH, 1, self.branches), part(TELLER, 1, self.branches * TELLERS as u32)];
@@ -76,7 +76,7 @@ impl workload::Rows for Rows {
     }
 }
 
-/// Letters that no file system can make much smaller.
+/// Random letters, which a file system cannot compress much.
 fn filler(source: &Source, key: u64) -> ArrayString<FILLER> {
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyzABCDEF";
     let mut stream = source.stream(key);

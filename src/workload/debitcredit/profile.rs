@@ -1,4 +1,4 @@
-//! The profiles of DebitCredit: one transaction, three sets of rules around it.
+//! The profiles of DebitCredit: one transaction with three sets of rules.
 
 use crate::workload::Users;
 use crate::workload::value::Money;
@@ -6,7 +6,7 @@ use crate::workload::value::Money;
 /// Tellers of a branch, in all profiles.
 pub const TELLERS: i32 = 10;
 
-/// Where the account of a transaction that is not at home lies.
+/// The branch of the account of a transaction that is not at home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remote {
     /// At any branch, the home branch included (Gray and Levine).
@@ -15,7 +15,7 @@ pub enum Remote {
     OtherBranch,
 }
 
-/// In which order a transaction touches the tables. The branch, which most others want too, comes last in both.
+/// The order in which a transaction accesses the tables. The branch, with the most contention, comes last in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Teller, account, history, branch (Gray and Levine).
@@ -24,7 +24,7 @@ pub enum Order {
     AccountFirst,
 }
 
-/// A set of rules.
+/// The rules of a profile.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Its name on the command line.
@@ -35,37 +35,37 @@ pub struct Profile {
     pub teller_radix: i32,
     /// The first account of branch b has the id b times this.
     pub account_radix: i32,
-    /// Whether rows are filled up to 100 bytes, history rows to 50.
+    /// Whether rows are padded to 100 bytes, history rows to 50.
     pub padded: bool,
-    /// Where the 15 % of transactions go that are not for an account of the home branch.
+    /// The branches of the 15 % of transactions that are not for an account of the home branch.
     pub remote: Remote,
     /// The smallest and the largest amount.
     pub amounts: (Money, Money),
     /// The order of the statements.
     pub order: Order,
-    /// Whether a request of 100 bytes and a reply of 200 go between terminal and session.
+    /// Whether terminal and session exchange requests of 100 bytes and replies of 200.
     pub messages: bool,
     /// Whether it has terminals with think time.
     pub users: Users,
-    /// What its rate is called.
+    /// The name of its rate.
     pub metric: &'static str,
 }
 
 impl Profile {
-    /// The most branches whose ids are integers of 32 bits.
+    /// The maximum number of branches whose ids are integers of 32 bits.
     pub const fn max_branches(&self) -> u32 {
         let most = (i32::MAX - self.accounts) / self.account_radix;
         most as u32 + 1
     }
 }
 
-/// What the parameters of a population call its profile.
+/// The key of the profile in the parameters of a population.
 pub(super) const PARAMETER: &str = "profile";
 
-/// The profiles in the order of their numbers, under which databases keep them.
+/// The profiles in the order of their numbers, which are stored in databases.
 pub static PROFILES: [Profile; 3] = [
-    // Gray and Levine 2005: ten accounts for each of a hundred that TPC-A and TPC-B have, and rows as small as they
-    // come. Their money is of floating point; here it is exact, as sums could not be compared otherwise.
+    // Gray and Levine 2005: ten accounts for each hundred of TPC-A and TPC-B, and minimal rows. Their money is floating
+    // point; here it is exact, because sums could not be compared otherwise.
     Profile {
         name: "gray",
         accounts: 10_000,

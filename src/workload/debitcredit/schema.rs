@@ -76,6 +76,6 @@ pub static PADDED: [Table; 4] = [
     HISTORY,
 ];
 
-/// Characters of the filler of `branch`, `teller` and `account`: a row has 100 bytes also where an engine stores small
-/// numbers in next to nothing, as SQLite does: a key below 128 takes one byte there, a zero none.
+/// Characters of the filler of `branch`, `teller` and `account`: a row has 100 bytes even in an engine that stores
+/// small numbers compactly. In SQLite a key below 128 takes one byte, a zero none.
 pub const FILLER: usize = 99;

@@ -1,4 +1,4 @@
-//! A teller at work.
+//! A teller's terminal.
 
 use super::message::{Input, Transfer};
 use super::profile::{Profile, Remote};
@@ -6,10 +6,10 @@ use crate::workload;
 use crate::workload::stream::Stream;
 use crate::workload::value::Money;
 
-/// Mean time from one entry of a teller to his next, the response time included, in microseconds (TPC-A: 10 s).
+/// Mean time between two transactions of a teller, the response time included, in microseconds (TPC-A: 10 s).
 pub const CYCLE: u64 = 10_000_000;
 
-/// A teller at his terminal.
+/// A teller's terminal.
 #[derive(Clone, Debug)]
 pub struct Terminal {
     pub(super) stream: Stream,
@@ -50,7 +50,7 @@ impl workload::Terminal for Terminal {
         Input::of(Transfer { profile: self.profile, branch: self.branch, teller: self.teller, account, amount })
     }
 
-    /// What is left of the time from entry to entry.
+    /// The rest of the cycle time.
     fn think_time(&mut self, _: usize, response: u64) -> u64 {
         (self.stream.exponential(CYCLE as f64) as u64).saturating_sub(response)
     }
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn the_share_of_remote_accounts_is_that_of_the_profile() {
-        // Gray and Levine draw the other branch among all, so that one in B of their 15 % stays at home. Three standard
-        // errors are 0.24 %.
+        // Gray and Levine choose the other branch among all, so that one in B of their 15 % stays at home. Three
+        // standard errors are 0.24 %.
         for (profile, expected) in [(0, 15.0 * (1.0 - 1.0 / f64::from(BRANCHES))), (1, 15.0), (2, 15.0)] {
             let remote = transfers(profile).iter().filter(|transfer| transfer.is_remote()).count();
             let share = 100.0 * remote as f64 / DRAWS as f64;

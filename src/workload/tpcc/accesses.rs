@@ -1,5 +1,5 @@
-//! What answers show of versions: order numbers, and balances of customers. Quantities in stock come back too often to
-//! tell one version from another.
+//! Versions that are visible in answers: order numbers, and balances of customers. Stock quantities recur too often to
+//! identify versions.
 
 use super::input::Input;
 use super::output::Output;
@@ -11,7 +11,8 @@ const NUMBERS: u64 = 0;
 const NEWEST: u64 = 1;
 /// The order of a district that was delivered last: Delivery takes the next.
 const DELIVERED: u64 = 2;
-/// The balance of a customer: Payment changes it and shows it, Order-Status shows it, Delivery changes it unseen.
+/// The balance of a customer: Payment changes and shows it, Order-Status shows it, Delivery changes it without showing
+/// it.
 const BALANCE: u64 = 3;
 
 const KIND: u64 = 3;
@@ -25,7 +26,7 @@ fn key(kind: u64, w_id: i32, d_id: i32, c_id: i32) -> u64 {
     (customer << KIND) | kind
 }
 
-/// What a transaction read and wrote.
+/// The reads and writes of a transaction.
 pub(super) fn of(input: &Input, output: &Output) -> Accesses {
     let mut accesses = Accesses::new();
     match (input, output) {
@@ -55,12 +56,12 @@ pub(super) fn of(input: &Input, output: &Output) -> Accesses {
     accesses
 }
 
-/// How the versions of a key follow each other.
+/// The order of the versions of a key.
 pub(super) fn versions(key: u64) -> Versions {
     if key & 7 == BALANCE { Versions::Value { whole: false } } else { Versions::Counter }
 }
 
-/// What a key is.
+/// A description of a key.
 pub(super) fn name(key: u64) -> String {
     let part = |from: u64, bits: u64| (key >> from) & ((1 << bits) - 1);
     let customer = part(KIND, CUSTOMER);

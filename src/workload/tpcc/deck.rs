@@ -5,10 +5,10 @@ use super::random::Stream;
 /// Cards of the standard's full deck by transaction type, in the order of [`crate::workload::Workload::TRANSACTIONS`].
 pub const CARDS: [u8; 5] = [10, 10, 1, 1, 1];
 
-/// A deck of cards, 23 in the standard's, of which one terminal draws without putting back.
+/// A deck of cards, 23 in the standard's, from which one terminal draws without replacement.
 ///
-/// Drawing each time among the cards that are left is the same as shuffling them all before each pass, and needs only
-/// their number.
+/// Drawing each time among the remaining cards is the same as shuffling them all before each pass, and needs only their
+/// number.
 #[derive(Clone, Debug)]
 pub struct Deck {
     full: [u8; 5],
@@ -16,7 +16,7 @@ pub struct Deck {
 }
 
 impl Deck {
-    /// A full deck of these cards, of which there is at least one.
+    /// A full deck with these numbers of cards, at least one in all.
     pub fn new(cards: [u8; 5]) -> Self {
         Deck { full: cards, left: cards }
     }

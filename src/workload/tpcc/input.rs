@@ -4,6 +4,7 @@ use arrayvec::{ArrayString, ArrayVec};
 
 use super::MAX_LINES;
 use crate::workload::value::Money;
+use crate::workload::{MOST_PLACES, Places};
 
 /// A customer's last name: at most three syllables, 15 characters (clause 4.3.2.3).
 pub type LastName = ArrayString<16>;
@@ -23,6 +24,22 @@ pub enum Input {
     StockLevel(StockLevel),
 }
 
+impl Input {
+    /// The warehouses whose rows the transaction uses, the home warehouse first.
+    pub fn warehouses(&self) -> Places {
+        match self {
+            Input::NewOrder(order) => {
+                let lines = order.lines.iter().take(MOST_PLACES - 1).map(|line| line.supply_w_id);
+                std::iter::once(order.w_id).chain(lines).collect()
+            }
+            Input::Payment(payment) => [payment.w_id, payment.c_w_id].into_iter().collect(),
+            Input::OrderStatus(OrderStatus { w_id, .. })
+            | Input::Delivery(Delivery { w_id, .. })
+            | Input::StockLevel(StockLevel { w_id, .. }) => std::iter::once(*w_id).collect(),
+        }
+    }
+}
+
 /// The input of New-Order (clause 2.4.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewOrder {
@@ -32,7 +49,7 @@ pub struct NewOrder {
     pub d_id: i32,
     /// Customer of that district.
     pub c_id: i32,
-    /// 5 to 15 lines; the same item may stand in several.
+    /// 5 to 15 lines; the same item may appear in several.
     pub lines: ArrayVec<Line, MAX_LINES>,
 }
 
@@ -64,7 +81,7 @@ pub struct Line {
 pub enum Customer {
     /// By C_ID.
     Id(i32),
-    /// By C_LAST: of the n who bear it, in the order of C_FIRST, the one at position ⌈n/2⌉.
+    /// By C_LAST: of the n customers with this name, ordered by C_FIRST, the one at position ⌈n/2⌉.
     LastName(LastName),
 }
 
@@ -79,7 +96,7 @@ pub struct Payment {
     pub c_w_id: i32,
     /// The customer's district.
     pub c_d_id: i32,
-    /// Who pays.
+    /// The paying customer.
     pub customer: Customer,
     /// H_AMOUNT, 1.00 to 5,000.00.
     pub h_amount: Money,
@@ -92,7 +109,7 @@ pub struct OrderStatus {
     pub w_id: i32,
     /// District of the home warehouse.
     pub d_id: i32,
-    /// Who asks.
+    /// The customer.
     pub customer: Customer,
 }
 

@@ -1,21 +1,21 @@
-//! What stays of TPC-C's initial population while transactions work on it.
+//! Invariants between TPC-C's tables and their initial population.
 
 use super::schema::{CUSTOMER, DISTRICT, HISTORY, ITEM, ORDER_LINE, ORDERS, STOCK, WAREHOUSE};
-use crate::workload::lasting::{Columns, Companions, Lasting, Numbers, Row, Rule};
+use crate::workload::lasting::{Columns, Numbers, RelatedRows, Row, Rule, SeedInvariant};
 use crate::workload::value::Money;
 
-/// C_DATA has room for so many characters (clause 1.3.1).
+/// The width of C_DATA in characters (clause 1.3.1).
 const C_DATA: usize = 500;
 
-/// The amount that every customer has paid at load, in cents (clause 4.3.3.1).
+/// The payment total of each customer after the load, in cents (clause 4.3.3.1).
 const PAID_AT_LOAD: i64 = 1_000;
 
 /// The key of a customer.
 const CUSTOMER_KEY: &[&str] = &["c_w_id", "c_d_id", "c_id"];
 
-/// What each table keeps. Those that are always looked at read little: a few narrow columns, or a table that is small.
-pub const LASTING: [Lasting; 10] = [
-    Lasting {
+/// The invariants of each table. Those that are always evaluated read little: a few narrow columns, or a small table.
+pub const SEED_INVARIANTS: [SeedInvariant; 10] = [
+    SeedInvariant {
         id: "seed_warehouse",
         title: "Every warehouse is there, with the name, address and tax of the seed",
         table: WAREHOUSE,
@@ -25,7 +25,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: false,
         always: true,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_district",
         title: "Every district is there, with the name, address and tax of the seed",
         table: DISTRICT,
@@ -35,7 +35,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: false,
         always: true,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_item",
         title: "Every item is there, with the name, price and data of the seed",
         table: ITEM,
@@ -45,7 +45,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: false,
         always: true,
     },
-    Lasting {
+    SeedInvariant {
         id: "s_quantity",
         title: "S_QUANTITY = the quantity of the seed - S_YTD, modulo 91 and from 10 to 100: the rule of New-Order",
         table: STOCK,
@@ -55,7 +55,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: false,
         always: true,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_customer",
         title: "Every customer is there, with the name, address, phone, date, credit, limit and discount of the seed",
         table: CUSTOMER,
@@ -65,15 +65,15 @@ pub const LASTING: [Lasting; 10] = [
         grows: false,
         always: false,
     },
-    Lasting {
+    SeedInvariant {
         id: "c_data",
         title: "C_DATA begins with the payments that HISTORY has of a customer with bad credit, and is else that of \
             the seed",
         table: CUSTOMER,
         key: CUSTOMER_KEY,
         columns: Columns::Only(&["c_credit", "c_data"]),
-        rule: Rule::Told {
-            by: Companions {
+        rule: Rule::Related {
+            by: RelatedRows {
                 table: HISTORY,
                 key: &["h_c_w_id", "h_c_d_id", "h_c_id"],
                 columns: &["h_d_id", "h_w_id", "h_amount"],
@@ -84,7 +84,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: false,
         always: false,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_history",
         title: "Every history row of the load is there as the seed has it",
         table: HISTORY,
@@ -94,7 +94,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: true,
         always: false,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_orders",
         title: "Every order of the load is there, with the customer, date, carrier and lines of the seed",
         table: ORDERS,
@@ -104,7 +104,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: true,
         always: false,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_order_line",
         title: "Every order line of the load is there, with the item, quantity, amount, date and text of the seed",
         table: ORDER_LINE,
@@ -114,7 +114,7 @@ pub const LASTING: [Lasting; 10] = [
         grows: true,
         always: false,
     },
-    Lasting {
+    SeedInvariant {
         id: "seed_stock",
         title: "Every stock row is there, with the ten texts of districts and the data of the seed",
         table: STOCK,
@@ -126,9 +126,9 @@ pub const LASTING: [Lasting; 10] = [
     },
 ];
 
-/// New-Order takes the quantity of a line from S_QUANTITY, adds 91 where less than 10 would be left, and adds the same
-/// quantity to S_YTD (clause 2.4.2.2). So modulo 91 the quantity is what was loaded less S_YTD; and as it stays from 10
-/// to 100, which are 91 numbers, nothing about it is left open.
+/// New-Order subtracts a line's quantity from S_QUANTITY, adds 91 if less than 10 would be left, and adds the same
+/// quantity to S_YTD (clause 2.4.2.2). So modulo 91 the quantity is the loaded one minus S_YTD; and because it stays
+/// from 10 to 100, which are 91 numbers, it is determined completely.
 fn quantity(loaded: &Row, found: &Row) -> bool {
     const QUANTITY: usize = 2;
     const YTD: usize = 3;
@@ -146,16 +146,16 @@ fn has_bad_credit(loaded: &Row) -> bool {
     loaded.text(CREDIT) == "BC"
 }
 
-/// A payment of a customer with bad credit is noted before C_DATA, which keeps its first 500 characters (clause
-/// 2.5.2.2). Which of two payments came first cannot be known from their dates, so their notes may stand in any order;
-/// but none may miss, and no other stand there.
+/// A payment of a customer with bad credit is prepended to C_DATA, which keeps its first 500 characters (clause
+/// 2.5.2.2). The order of two payments does not follow from their dates, so their notes may come in any order; but none
+/// may be missing, and there must be no other.
 fn data(loaded: &Row, found: &Row, payments: &[Numbers]) -> bool {
     if !has_bad_credit(loaded) {
         return found.text(DATA) == loaded.text(DATA);
     }
     let [c_id, d_id, w_id] = [0, 1, 2].map(|at| found.number(at).unwrap_or_default());
     let mut payments: Vec<&[i64]> = payments.iter().map(AsRef::as_ref).collect();
-    // Nothing is noted of the row that the load made. A payment that looks the same has the same note.
+    // The row that the load made has no note. A payment with the same values has the same note.
     if let Some(at) = payments.iter().position(|paid| *paid == [d_id, w_id, PAID_AT_LOAD]) {
         payments.swap_remove(at);
     }
@@ -168,7 +168,7 @@ fn data(loaded: &Row, found: &Row, payments: &[Numbers]) -> bool {
     let mut notes: Vec<String> = payments.into_iter().map(note).collect();
     let (mut rest, mut room) = (found.text(DATA), C_DATA);
     while !notes.is_empty() && room > 0 {
-        // The blanks at the end of a text are not told from its padding.
+        // Trailing blanks of a text cannot be told apart from its padding.
         let stands = |note: &String| {
             let piece = note.get(..room).unwrap_or(note);
             rest.starts_with(piece) || rest == piece.trim_end_matches(' ')
@@ -234,7 +234,7 @@ mod tests {
         {
             assert!(!holds(wrong.clone(), &payments), "{wrong}");
         }
-        // A payment like that of the load is noted, too.
+        // A payment like that of the load has a note, too.
         let same = "  17  6    1  6    1 $  10.00 ";
         assert!(holds(format!("{same}{old}"), &[first.clone(), first.clone()]));
         assert!(!holds(format!("{same}{old}"), &[first]));
@@ -252,7 +252,7 @@ mod tests {
         let text = format!("{}{}", note.repeat(3), "x".repeat(500 - 3 * note.len()));
         assert!(data(&bad, &customer("BC", &text), &few));
         assert!(!data(&bad, &customer("BC", &text[..499]), &few));
-        // What is cut behind a blank ends with it, which padding hides.
+        // A note that is truncated after a blank ends with that blank, which padding hides.
         let wide = vec![paid(4, 1_000_000, 12_345); 20];
         let long = "  17  6    1  4 1000000 $ 123.45 ";
         let full: String = long.repeat(20)[..500].to_owned();

@@ -21,14 +21,14 @@ use std::ops::RangeInclusive;
 pub(crate) use traces::ORDER_MARKS;
 
 use super::access::{Accesses, Versions};
-use super::lasting::Lasting;
+use super::lasting::SeedInvariant;
 use super::trace::{Footprint, Trace};
 use super::value::Timestamp;
-use super::{Delivered, Headline, Outcome, Preset, Table, Users, Workload};
+use super::{Delivered, Headline, Outcome, Places, Preset, Table, Users, Workload};
 use crate::workload::about::About;
 
-/// New-Orders a minute and warehouse between which a result must lie; keying and think times allow no more than the end
-/// (clause 4.1.3).
+/// The range of New-Orders per minute and warehouse of a valid result; keying and think times allow no more than its
+/// end (clause 4.1.3).
 pub const NEW_ORDERS_PER_WAREHOUSE: RangeInclusive<f64> = 9.0..=12.86;
 
 /// Districts in a warehouse (clause 4.2.2).
@@ -39,30 +39,30 @@ pub const CUSTOMERS: i32 = 3_000;
 pub const ITEMS: i32 = 100_000;
 /// Orders in a district at the start (clause 4.3.3.1).
 pub const ORDERS: i32 = 3_000;
-/// The first order of a district that is not yet delivered at the start (clause 4.3.3.1).
+/// The first undelivered order of a district at the start (clause 4.3.3.1).
 pub const FIRST_OPEN_ORDER: i32 = 2_101;
-/// The most lines of an order (clause 2.4.1.3).
+/// The maximum number of lines of an order (clause 2.4.1.3).
 pub const MAX_LINES: usize = 15;
-/// An item that no ITEM row has: the last line of one New-Order in a hundred names it (clause 2.4.1.5).
+/// An item without an ITEM row: the last line of one New-Order in a hundred uses it (clause 2.4.1.5).
 pub const UNUSED_ITEM: i32 = 2 * ITEMS;
 
-/// The name under which the C of the last names is kept with the database (clause 2.1.6.1).
+/// The parameter that stores the C of the last names with the database (clause 2.1.6.1).
 const C_LOAD: &str = "c_load";
 
-/// The usual profile: what a run does not say is Graymark's own choice.
+/// The default profile: what a run does not set is Graymark's default.
 const STANDARD: &str = "standard";
 
-/// The profile of Orri Erling's article "Virtuoso and Database Scalability": two clients a warehouse without think
+/// The profile of Orri Erling's article "Virtuoso and Database Scalability": two clients per warehouse without think
 /// time, each at home in its warehouse, for an hour from the first transaction on, with a checkpoint every 20 minutes.
 const VIRTUOSO: &str = "virtuoso";
 
-/// What the terminals of a run have in common.
+/// Data shared by the terminals of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminals {
     warehouses: u32,
     constants: random::Constants,
     seed: u64,
-    /// Of each terminal's full deck.
+    /// The cards of each terminal's full deck.
     cards: [u8; 5],
 }
 
@@ -85,11 +85,11 @@ impl Workload for Tpcc {
     const TRANSACTIONS: &'static [&'static str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
     const PROFILES: &'static [&'static str] = &[STANDARD, VIRTUOSO];
     const TABLES: &'static [Table] = &schema::TABLES;
-    const LASTING: &'static [Lasting] = &lasting::LASTING;
+    const SEED_INVARIANTS: &'static [SeedInvariant] = &lasting::SEED_INVARIANTS;
     /// New-Orders committed, Payments committed, orders delivered.
     const EFFECTS: &'static [&'static str] = &["new_orders", "payments", "deliveries"];
     const COUNTED_AT_START: &'static [&'static str] = &["history", "new_order", "orders", "order_line"];
-    /// What clause 5.5.1.5 bounds: lines and remote lines of New-Orders, remote Payments, transactions that name their
+    /// What clause 5.5.1.5 limits: lines and remote lines of New-Orders, remote Payments, transactions that name their
     /// customer by last name, Deliveries that skipped a district, and districts skipped.
     const TALLIES: &'static [&'static str] = &[
         "order_lines",
@@ -118,7 +118,7 @@ impl Workload for Tpcc {
     const TERMINALS: u32 = 10;
     const SCALE_UNIT: (&'static str, &'static str) = ("warehouse", "warehouses");
 
-    /// W_ID has to hold twice as many ids (clause 1.3.1); a million warehouses are about 100 TB.
+    /// W_ID has to allow twice as many ids (clause 1.3.1); a million warehouses are about 100 TB.
     fn max_scale(_: usize) -> u32 {
         1_000_000
     }
@@ -195,7 +195,7 @@ impl Workload for Tpcc {
         }
     }
 
-    /// The terminal knows whether it named an unused item (clause 2.4.1.5).
+    /// The terminal knows whether it used an unused item (clause 2.4.1.5).
     fn contradiction(input: &Self::Input, output: &Self::Output) -> Option<&'static str> {
         let (input::Input::NewOrder(asked), output::Output::NewOrder(order)) = (input, output) else { return None };
         match (asked.names_unused_item(), order.placed.is_some()) {
@@ -262,6 +262,10 @@ impl Workload for Tpcc {
 
     fn footprint(input: &Self::Input) -> Footprint {
         traces::footprint(input)
+    }
+
+    fn places(input: &Self::Input) -> Places {
+        input.warehouses()
     }
 
     fn accesses(input: &Self::Input, output: &Self::Output) -> Accesses {

@@ -1,4 +1,4 @@
-//! The outputs of the five transactions: all that the screens of clauses 2.4.3 to 2.8.3 show.
+//! The outputs of the five transactions: all fields on the screens of clauses 2.4.3 to 2.8.3.
 
 use arrayvec::{ArrayString, ArrayVec};
 
@@ -31,11 +31,11 @@ pub struct NewOrder {
     pub c_last: ArrayString<16>,
     /// C_CREDIT
     pub c_credit: ArrayString<2>,
-    /// The rest of a committed order; none after "Item number is not valid".
+    /// The rest of a committed order; `None` after "Item number is not valid".
     pub placed: Option<Placed>,
 }
 
-/// What only a committed New-Order shows.
+/// Fields of a committed New-Order only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
     /// O_ENTRY_D, by the database's clock.
@@ -76,7 +76,7 @@ pub fn total_amount(sum: Money, c_discount: Rate, w_tax: Rate, d_tax: Rate) -> M
     Money(((exact + half) / (ONE * ONE)) as i64)
 }
 
-/// A street address as four tables have it.
+/// A street address, as in four tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
     /// x_STREET_1
@@ -96,11 +96,11 @@ pub struct Address {
 pub struct Payment {
     /// H_DATE, by the database's clock.
     pub h_date: Timestamp,
-    /// Of the warehouse paid to.
+    /// Of the warehouse that receives the payment.
     pub w_address: Address,
-    /// Of the district paid to.
+    /// Of the district that receives the payment.
     pub d_address: Address,
-    /// C_ID, found by name or as keyed.
+    /// C_ID, found by name or as entered.
     pub c_id: i32,
     /// C_FIRST
     pub c_first: ArrayString<16>,
@@ -122,14 +122,14 @@ pub struct Payment {
     pub c_discount: Rate,
     /// C_BALANCE after the payment.
     pub c_balance: Money,
-    /// The first 200 characters of C_DATA after the payment, for bad credit only; else empty.
+    /// The first 200 characters of C_DATA after the payment, for bad credit only; otherwise empty.
     pub c_data: ArrayString<200>,
 }
 
 /// The output of Order-Status (clause 2.6.3.3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderStatus {
-    /// C_ID, found by name or as keyed.
+    /// C_ID, found by name or as entered.
     pub c_id: i32,
     /// C_FIRST
     pub c_first: ArrayString<16>,
@@ -143,7 +143,7 @@ pub struct OrderStatus {
     pub o_id: i32,
     /// O_ENTRY_D
     pub o_entry_d: Timestamp,
-    /// O_CARRIER_ID, none before delivery.
+    /// O_CARRIER_ID, `None` before delivery.
     pub o_carrier_id: Option<i32>,
     /// Its lines by OL_NUMBER.
     pub lines: ArrayVec<StatusLine, MAX_LINES>,
@@ -160,14 +160,14 @@ pub struct StatusLine {
     pub ol_quantity: i32,
     /// OL_AMOUNT
     pub ol_amount: Money,
-    /// OL_DELIVERY_D, none before delivery.
+    /// OL_DELIVERY_D, `None` before delivery.
     pub ol_delivery_d: Option<Timestamp>,
 }
 
-/// The result of Delivery: what its line in the result file holds (clause 2.7.2.2).
+/// The result of Delivery: its line in the result file (clause 2.7.2.2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
-    /// O_ID delivered in each district, none where it was skipped for want of an open order.
+    /// O_ID delivered in each district, `None` if it was skipped because it had no open order.
     pub orders: [Option<i32>; DISTRICTS as usize],
 }
 
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(total_amount(Money(10_000), Rate(5_000), Rate(1_000), Rate(1_000)), Money(6_000));
         assert_eq!(total_amount(Money(1), Rate(5_000), none, none), Money(1));
         assert_eq!(total_amount(Money(1), Rate(5_001), none, none), Money(0));
-        // The largest order there can be does not overflow: 15 lines of 10 items at 100.00, highest taxes.
+        // The largest possible order does not overflow: 15 lines of 10 items at 100.00, highest taxes.
         assert_eq!(total_amount(Money::new(15_000, 0), none, Rate(2_000), Rate(2_000)), Money::new(21_000, 0));
     }
 }

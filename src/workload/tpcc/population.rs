@@ -5,14 +5,14 @@ use super::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, ORDERS, schema, text}
 use crate::workload::value::{Money, Rate, RowSink, Timestamp, Value};
 use crate::workload::{self, Part, Table};
 
-/// Parts of `item`, the only table that does not grow with the warehouses.
+/// Parts of `item`, the only table that does not grow with the number of warehouses.
 const ITEM_PARTS: i32 = 10;
 const ITEMS_PER_PART: i32 = ITEMS / ITEM_PARTS;
 const CUSTOMERS_PER_WAREHOUSE: i32 = DISTRICTS * CUSTOMERS;
 const ORDERS_PER_WAREHOUSE: i32 = DISTRICTS * ORDERS;
 const OPEN_ORDERS: i32 = ORDERS - FIRST_OPEN_ORDER + 1;
 
-/// The initial population of so many warehouses.
+/// The initial population of a number of warehouses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Population {
     /// W.
@@ -26,7 +26,7 @@ pub struct Population {
 }
 
 impl Population {
-    /// The population of a seed, which gives C of the last names too.
+    /// The population of a seed, which also determines C of the last names.
     pub fn new(warehouses: u32, seed: u64, date: Timestamp) -> Self {
         Population { warehouses, seed, c_load: c_load(seed), date }
     }
@@ -52,7 +52,7 @@ impl Population {
 impl workload::Population for Population {
     type Rows = Rows;
 
-    /// Ten parts of `item`, then for each warehouse a part of each other table. A unit is a row, in `order_line` an
+    /// Ten parts for `item`, then for each warehouse a part of each other table. A unit is a row, in `order_line` an
     /// order.
     fn parts(&self) -> Vec<Part> {
         let part = |table, number, units: i32| Part { table, number, units: units as u32, rows: units as u64 };
@@ -96,12 +96,12 @@ impl workload::Population for Population {
     }
 }
 
-/// The key of a row's stream: its place among all rows of its table.
+/// The key of a row's stream: its index among all rows of its table.
 fn key(w_id: u32, per_warehouse: u32, unit: u32) -> u64 {
     u64::from(w_id) * u64::from(per_warehouse) + u64::from(unit)
 }
 
-/// O_OL_CNT, the first draw of an order's stream: `orders` and `order_line` both begin with it.
+/// O_OL_CNT, the first number of an order's stream: `orders` and `order_line` both begin with it.
 fn o_ol_cnt(order: &mut Stream) -> i32 {
     order.within(5, 15)
 }
@@ -119,7 +119,7 @@ pub struct Rows {
     permutations: Source,
     items: Source,
     stocks: Source,
-    /// The district whose permutation of customers is at hand, by its key.
+    /// The district of the cached permutation of customers, by its key.
     permuted: Option<u64>,
     /// O_C_ID of that district's orders.
     permutation: Vec<u16>,
@@ -147,13 +147,13 @@ fn id(id: u32) -> Value<'static> {
     Value::Int(id as i32)
 }
 
-/// The two parts of a unit's number: district and row in it, both from 1.
+/// Splits a unit's number into district and row, both from 1.
 fn in_district(unit: u32, per_district: i32) -> (i32, i32) {
     let unit = unit as i32;
     (unit / per_district + 1, unit % per_district + 1)
 }
 
-/// Two streets, city, state and zip, as WAREHOUSE, DISTRICT and CUSTOMER have them.
+/// Two streets, city, state and zip, as in WAREHOUSE, DISTRICT and CUSTOMER.
 fn address(stream: &mut Stream, sink: &mut impl RowSink) {
     for _ in 0..3 {
         sink.put(Value::Text(text::a_string(stream, 10, &mut [0; 20])));

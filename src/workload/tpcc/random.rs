@@ -4,7 +4,7 @@ use super::input::LastName;
 use super::{CUSTOMERS, ITEMS};
 pub use crate::workload::stream::{Source, Stream};
 
-/// What a random stream is for. Streams of different topics have nothing in common, whatever their keys.
+/// The use of a random stream. Streams of different topics are independent, whatever their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// A row of `warehouse`.
@@ -88,9 +88,9 @@ pub struct Constants {
 impl Constants {
     /// The constants of a run, from its seed and the C of the population's last names.
     ///
-    /// `c_last` is uniform among the values that are legal for `c_load`. There are some for every `c_load` that the
-    /// standard knows (0 to 255); for any other `c_load` it is uniform among all values, and [`legal_delta`] says what
-    /// there is to say.
+    /// `c_last` is uniform among the values that are legal for `c_load`. There are some for every `c_load` in the
+    /// standard's range (0 to 255); for any other `c_load` it is uniform among all values, and [`legal_delta`] returns
+    /// false.
     pub fn for_run(seed: u64, c_load: u32) -> Self {
         let mut stream = Source::new(seed, Topic::RunConstants).stream(0);
         let legal = (0..=255).filter(|&c_run| legal_delta(c_load, c_run)).count();
@@ -167,8 +167,8 @@ mod tests {
         assert!((0..=999).contains(&stream.last_name_number(u32::MAX)));
     }
 
-    /// How often each value of NURand comes up among all pairs of its two draws, by counting which pairs of bit sets
-    /// have which union.
+    /// The frequency of each value of NURand among all pairs of its two random numbers, computed by counting which
+    /// pairs of bit sets have which union.
     fn exact(a: usize, x: usize, y: usize, c: usize) -> Vec<f64> {
         let size = (a.max(y) + 1).next_power_of_two();
         let subsets = |low: usize, high: usize| {
@@ -193,8 +193,7 @@ mod tests {
         }
     }
 
-    /// The hottest shares of section 2.2 of the digest: in percent, for the hottest 1, 2, 5, 10, 20 and 50 %, and
-    /// peak/uniform.
+    /// The hottest shares published for TPC-C: in percent, for the hottest 1, 2, 5, 10, 20 and 50 %, and peak/uniform.
     fn check_skew(
         a: usize,
         x: usize,
@@ -275,7 +274,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_stream_is_a_function_of_seed_topic_and_key(seed: u64, key: u64) {
-            let draw = |seed, topic, key| { let mut stream = Source::new(seed, topic).stream(key); (stream.bits(), stream.bits()) };
+            let draw = |seed, topic, key| {
+                let mut stream = Source::new(seed, topic).stream(key);
+                (stream.bits(), stream.bits())
+            };
             prop_assert_eq!(draw(seed, Topic::Item, key), draw(seed, Topic::Item, key));
             prop_assert_ne!(draw(seed, Topic::Item, key), draw(seed, Topic::Stock, key));
             prop_assert_ne!(draw(seed, Topic::Item, key), draw(seed, Topic::Item, key ^ 1));

@@ -1,4 +1,4 @@
-//! Answers to the five transactions that nobody computed.
+//! Made-up answers to the five transactions.
 
 use arrayvec::{ArrayString, ArrayVec};
 
@@ -24,7 +24,7 @@ fn number(customer: &Customer) -> i32 {
     }
 }
 
-/// An output that fits the input.
+/// An output that is consistent with the input.
 pub(super) fn answer(input: &Input) -> Output {
     match input {
         Input::NewOrder(order) => {

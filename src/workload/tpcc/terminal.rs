@@ -1,4 +1,4 @@
-//! One emulated user: draws transaction types from a deck (clause 5.2.4.2) and their inputs (clauses 2.4.1 to 2.8.1).
+//! One emulated user: chooses transaction types from a deck (clause 5.2.4.2) and their inputs (clauses 2.4.1 to 2.8.1).
 
 use arrayvec::ArrayVec;
 
@@ -21,8 +21,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A terminal of warehouse `w_id` of `warehouses` active ones; Stock-Level asks for its district `d_id` (clause
-    /// 2.8.1.1). `number` tells its random stream from those of other terminals with the same seed.
+    /// A terminal of warehouse `w_id` of `warehouses` active ones; Stock-Level uses its district `d_id` (clause
+    /// 2.8.1.1). `number` selects its random stream among those of the same seed.
     pub fn new(common: &Terminals, number: u64, w_id: i32, d_id: i32) -> Self {
         let Terminals { warehouses, constants, seed, cards } = *common;
         let stream = Source::new(seed, Topic::Terminal).stream(number);
@@ -79,7 +79,7 @@ impl Terminal {
         }
     }
 
-    /// Any warehouse but the home one, all equally likely; the home one where there is no other.
+    /// Any warehouse but the home one, all equally likely; the home one if there is no other.
     fn other_warehouse(&mut self) -> i32 {
         if self.warehouses < 2 {
             return self.w_id;

@@ -1,12 +1,12 @@
-//! Random text of clause 4.3.2: fast, and without the heap.
+//! Random text of clause 4.3.2, generated fast and without allocation.
 
 use super::random::Stream;
 
 /// Characters to draw from, all equally likely.
 ///
-/// Two characters come from one look-up, and eight from 64 random bits, read as a fraction whose successive digits in
-/// base "number of pairs" are the look-ups. Some groups of eight are therefore likelier than others, by at most one
-/// part in 80,000.
+/// Two characters come from one table look-up, and eight from 64 random bits, read as a fraction whose successive
+/// digits in base "number of pairs" are the look-ups. Some groups of eight are therefore more likely than others, by at
+/// most one part in 80,000.
 struct Alphabet {
     pairs: &'static [[u8; 2]],
 }
@@ -94,7 +94,7 @@ pub fn zip<'a>(stream: &mut Stream, buffer: &'a mut [u8; 9]) -> &'a str {
     as_text(buffer)
 }
 
-/// I_DATA or S_DATA: an a-string \[26..50\], and in a random tenth of them `ORIGINAL` at a random place (clause
+/// I_DATA or S_DATA: an a-string \[26..50\], and in a random tenth of them `ORIGINAL` at a random position (clause
 /// 4.3.3.1).
 #[inline]
 pub fn data<'a>(stream: &mut Stream, buffer: &'a mut [u8; 50]) -> &'a str {
@@ -122,7 +122,7 @@ mod tests {
         Source::new(5, Topic::Stock).stream(5)
     }
 
-    /// How often each byte stands at each place modulo 8: every place of a look-up word is made in another way.
+    /// The frequency of each byte at each position modulo 8: each position of a look-up word is computed differently.
     fn counts(make: impl Fn(&mut Stream, &mut [u8]), length: usize, strings: usize) -> Vec<[u32; 256]> {
         let mut stream = stream();
         let mut counts = vec![[0; 256]; 8];
@@ -140,7 +140,7 @@ mod tests {
     fn characters_are_uniform_at_every_place() {
         for (alphabet, characters) in [(&NUMERIC, &DIGITS[..]), (&ALPHABETIC, &LETTERS[..]), (&ALPHANUMERIC, &BOTH[..])]
         {
-            // 13 characters: a whole word and a cut one.
+            // 13 characters: a whole word and a truncated one.
             for place in counts(|stream, buffer| alphabet.fill(stream, buffer), 13, 100_000) {
                 let drawn: u32 = place.iter().sum();
                 let expected = f64::from(drawn) / characters.len() as f64;
@@ -194,7 +194,7 @@ mod tests {
             last += u32::from(data.ends_with("ORIGINAL"));
         }
         assert!((9_500..=10_500).contains(&marked), "{marked}");
-        // At one of 19 to 43 places.
+        // At one of 19 to 43 positions.
         assert!((250..450).contains(&first) && (250..450).contains(&last), "{first} {last}");
     }
 

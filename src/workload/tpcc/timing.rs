@@ -27,7 +27,7 @@ pub fn means() -> (f64, f64) {
     (mean(&KEYING), mean(&MEAN_THINK))
 }
 
-/// A think time after a transaction of a type, in microseconds: negative exponential, cut at ten means, with the
+/// A think time after a transaction of a type, in microseconds: negative exponential, truncated at ten means, with the
 /// standard's mean.
 pub fn think_time(stream: &mut Stream, transaction: usize) -> u64 {
     stream.exponential(f64::from(MEAN_THINK[transaction]) * 1e6) as u64
@@ -55,7 +55,7 @@ mod tests {
             let found = times.iter().sum::<f64>() / DRAWS as f64;
             assert!((found / mean - 1.0).abs() < 0.005, "mean {found} instead of {mean}");
             assert!(times.iter().all(|time| (0.0..=CUT * mean).contains(time)));
-            // Kolmogorov and Smirnov: the greatest distance to the distribution stays below the 1 % point.
+            // Kolmogorov-Smirnov: the greatest distance to the distribution stays below the 1 % point.
             times.sort_by(f64::total_cmp);
             let law = |time: f64| if time >= CUT * mean { 1.0 } else { 1.0 - (-time / (KEEP_MEAN * mean)).exp() };
             let distance = times

@@ -1,16 +1,16 @@
-//! What transactions leave for good: orders, with their lines, and rows of HISTORY.
+//! Permanent traces of transactions: orders with their lines, and rows of HISTORY.
 
 use super::input::{Customer, Input, Payment};
 use super::output::Output;
 use crate::workload::trace::{Footprint, MOST_COLUMNS, Mark, Trace};
 use crate::workload::value::Money;
 
-/// An order by its number, its customer and its lines. Were it lost with its number, another order would get that, of
-/// another customer.
+/// An order by its number, its customer and its lines. If it were lost together with its number, another customer's
+/// order would get the number.
 static ORDER: Mark =
     Mark { table: "orders", joined: None, columns: &["o_w_id", "o_d_id", "o_id", "o_c_id", "o_ol_cnt"], amount: None };
 
-/// An order by what its user keyed in, for its number comes with the answer.
+/// An order by the user's input, because its number comes with the answer.
 static ORDER_AS_KEYED: Mark = Mark {
     table: "orders",
     joined: Some(("order_line", &[("ol_w_id", "o_w_id"), ("ol_d_id", "o_d_id"), ("ol_o_id", "o_id")])),
@@ -18,7 +18,7 @@ static ORDER_AS_KEYED: Mark = Mark {
     amount: None,
 };
 
-/// How an order can be looked for: committed, and as its user keyed it in.
+/// How to look for an order: committed, and by its input.
 pub(crate) static ORDER_MARKS: [&Mark; 2] = [&ORDER, &ORDER_AS_KEYED];
 
 /// A payment.
@@ -29,7 +29,7 @@ static PAYMENT: Mark = Mark {
     amount: Some("h_amount"),
 };
 
-/// A payment whose customer was named by the last name, which is not in HISTORY.
+/// A payment whose customer was given by last name, which is not in HISTORY.
 static PAYMENT_BY_NAME: Mark = Mark {
     table: "history",
     joined: None,

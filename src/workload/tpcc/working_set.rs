@@ -1,5 +1,5 @@
-//! The working set of a warehouse, as Orri Erling's "Virtuoso and Database Scalability" reckons it: all pages of STOCK
-//! and CUSTOMER, which are updated everywhere and all the time, and the places where rows of ORDER and ORDER-LINE are
+//! The working set of a warehouse, as estimated in Orri Erling's "Virtuoso and Database Scalability": all pages of
+//! STOCK and CUSTOMER, which are updated everywhere all the time, and the pages where rows of ORDER and ORDER-LINE are
 //! inserted and updated.
 
 use super::population::Population;
@@ -7,21 +7,21 @@ use super::schema::{CUSTOMER, STOCK, TABLES};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Population as _, Rows};
 
-/// Places of insertion and update in a warehouse: two for each district in each of two tables.
+/// Insertion and update points in a warehouse: two for each district in each of two tables.
 const POINTS: u64 = 40;
-/// Bytes of pages around such a place, with the recent lines that Stock-Level reads: the article counts 8 MB for all
+/// Bytes of pages around such a point, with the recent lines that Stock-Level reads: the article counts 8 MB for all
 /// forty.
 const POINT_BYTES: u64 = 200_000;
-/// Rows of each table whose lengths are taken for those of all.
+/// Rows of each table from which the mean row length is estimated.
 const SAMPLE: u32 = 2_000;
 
-/// The working set of a warehouse whose STOCK and CUSTOMER have so many bytes.
+/// The working set of a warehouse from the bytes of its STOCK and CUSTOMER.
 pub const fn of(stock_and_customer: u64) -> u64 {
     stock_and_customer + POINTS * POINT_BYTES
 }
 
-/// Bytes of the values of STOCK and CUSTOMER of a warehouse: what their rows hold, without what a database keeps beside
-/// them. Numbers have four bytes, amounts and dates eight.
+/// Bytes of the values of STOCK and CUSTOMER of a warehouse, without the overhead of a database. Numbers have four
+/// bytes, amounts and dates eight.
 pub fn values() -> u64 {
     let population = Population::new(1, 1, Timestamp(0));
     let mut rows = population.rows();

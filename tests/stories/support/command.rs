@@ -1,5 +1,6 @@
 //! Drives the real binary, as a user or a script does.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -8,10 +9,17 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use graymark::result::format::file;
 use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// Options of a run with as many transactions in any interval on any machine, and far fewer than at full load.
+pub const STEADY: [&str; 4] = ["--rate", "60", "--arrivals", "constant"];
+
+/// How long a program may be silent that a test waits for, on a machine that is busy with other tests.
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The program, in `directory`, with nothing in its environment that names a database.
 pub fn graymark(directory: &Path, arguments: &[&str]) -> Command {
@@ -122,15 +130,26 @@ pub fn start(mut command: Command) -> Working {
 }
 
 impl Working {
-    /// Waits for a line of its standard error that begins so.
-    pub fn wait_for(&mut self, beginning: &str) {
+    /// Waits for a line of its standard error that begins so, and returns it.
+    pub fn wait_for(&mut self, beginning: &str) -> String {
         loop {
-            let Ok(line) = self.lines.recv() else { panic!("it ended before `{beginning}`:\n{}", self.heard) };
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|why| panic!("nothing more before `{beginning}` ({why}):\n{}", self.heard));
             self.heard.push_str(&line);
             self.heard.push('\n');
             if line.starts_with(beginning) {
-                return;
+                return line;
             }
+        }
+    }
+
+    /// Waits until the record of a run has this many further seconds of the measurement in which transactions
+    /// completed, by the run's own clock: on a busy machine a second by the test's clock may have none.
+    pub fn wait_for_seconds(&mut self, record: &Path, further: usize) {
+        let began = seconds_with_work(record);
+        while seconds_with_work(record) < began + further {
+            assert!(self.at_work(), "it ended before {further} further seconds of work:\n{}", self.heard);
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -168,6 +187,17 @@ impl Working {
         let out = self.out.take().map(|out| out.join().expect("a reader")).unwrap_or_default();
         (status, Done { code: status.code(), out, err })
     }
+}
+
+/// Seconds of the measurement in which a run's record tells of completed transactions.
+fn seconds_with_work(record: &Path) -> usize {
+    let series = std::fs::read_to_string(record.join(file::SERIES)).unwrap_or_default();
+    let second = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let completed = cells.get(3)?.parse::<u64>().ok()?;
+        (cells[1] == "measurement" && completed > 0).then(|| cells[0].to_owned())
+    };
+    series.lines().filter_map(second).collect::<BTreeSet<_>>().len()
 }
 
 impl Drop for Working {

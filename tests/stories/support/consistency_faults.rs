@@ -15,7 +15,9 @@ pub fn work() -> String {
 
              UPDATE warehouse SET w_ytd = w_ytd + 12345;
              UPDATE district SET d_ytd = d_ytd + 12345 WHERE d_id = 4;
-             UPDATE customer SET c_balance = c_balance - 12345, c_ytd_payment = c_ytd_payment + 12345, c_payment_cnt = c_payment_cnt + 1
+             UPDATE customer
+                 SET c_balance = c_balance - 12345, c_ytd_payment = c_ytd_payment + 12345,
+                     c_payment_cnt = c_payment_cnt + 1
                  WHERE c_d_id = 6 AND c_id = 17;
              INSERT INTO history VALUES (17, 6, 1, 4, 1, 20260131, 12345, 'x');";
     format!("{placed_and_paid} {} {}", delivery(4, 2101), delivery(4, 2102))
@@ -28,7 +30,8 @@ pub fn delivery(d_id: i32, o_id: i32) -> String {
          UPDATE orders SET o_carrier_id = 3 WHERE o_d_id = {d_id} AND o_id = {o_id};
          UPDATE order_line SET ol_delivery_d = 20260131 WHERE ol_d_id = {d_id} AND ol_o_id = {o_id};
          UPDATE customer
-             SET c_balance = c_balance + (SELECT sum(ol_amount) FROM order_line WHERE ol_d_id = {d_id} AND ol_o_id = {o_id}),
+             SET c_balance = c_balance + (SELECT sum(ol_amount) FROM order_line
+                                          WHERE ol_d_id = {d_id} AND ol_o_id = {o_id}),
                  c_delivery_cnt = c_delivery_cnt + 1
              WHERE c_d_id = {d_id} AND c_id = (SELECT o_c_id FROM orders WHERE o_d_id = {d_id} AND o_id = {o_id});"
     )
@@ -62,12 +65,20 @@ pub fn faults() -> Vec<Fault> {
             "UPDATE district SET d_next_o_id = 3002 WHERE d_id = 1",
             &[("3.3.2.2", "w_id=1 d_id=1")],
         ),
-        fault("an order was delivered out of turn", delivery(2, 2500), &[("3.3.2.3", "w_id=1 d_id=2 span=900 \
-            new_orders=899")]),
+        fault(
+            "an order was delivered out of turn",
+            delivery(2, 2500),
+            &[(
+                "3.3.2.3",
+                "w_id=1 d_id=2 span=900 \
+            new_orders=899",
+            )],
+        ),
         fault(
             "a line was lost",
             "DELETE FROM order_line
-                 WHERE ol_d_id = 3 AND ol_o_id = 7 AND ol_number = (SELECT o_ol_cnt FROM orders WHERE o_d_id = 3 AND o_id = 7)",
+                 WHERE ol_d_id = 3 AND ol_o_id = 7
+                   AND ol_number = (SELECT o_ol_cnt FROM orders WHERE o_d_id = 3 AND o_id = 7)",
             &[("3.3.2.4", "w_id=1 d_id=3"), ("3.3.2.6", "w_id=1 d_id=3 o_id=7")],
         ),
         fault(

@@ -50,7 +50,8 @@ pub async fn postgres(client: &tokio_postgres::Client, schema: &str, table: &Tab
             ColumnKind::Money => format!("({} * 100)::bigint", column.name),
             ColumnKind::Rate => format!("({} * 10000)::bigint", column.name),
             ColumnKind::Time => format!("(extract(epoch FROM {}) * 1000000)::bigint", column.name),
-            ColumnKind::Text => format!("{}::text", column.name),
+            // Not by a cast, which Citus takes for none and then misses.
+            ColumnKind::Text => format!("({} || '')", column.name),
         })
         .collect();
     let sql = format!("SELECT {} FROM {schema}.{} {}", columns.join(", "), table.name, order(table));

@@ -88,7 +88,7 @@ async fn deep<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest) -> Vec<Finding
 /// `sql` plants every fault past the engine in a worked database. Each is told by its own finding and by no other, and
 /// nothing else is: all other rows hold to their seed.
 pub async fn are_told<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest, mut sql: impl AsyncFnMut(&str)) {
-    let ids: Vec<&str> = Tpcc::LASTING.iter().map(|lasting| lasting.id).collect();
+    let ids: Vec<&str> = Tpcc::SEED_INVARIANTS.iter().map(|lasting| lasting.id).collect();
     assert!(ids.iter().all(|id| FAULTS.iter().any(|(_, told, _)| told == id)), "a finding has no fault");
     for (fault, _, _) in FAULTS {
         sql(fault).await;

@@ -1,6 +1,7 @@
 //! What tests of several user stories need.
 
 pub mod bank;
+pub mod citus;
 pub mod command;
 pub mod consistency_faults;
 pub mod dump;
@@ -11,16 +12,24 @@ pub mod model;
 pub mod model_rows;
 #[cfg(feature = "odbc")]
 pub mod odbc;
+pub mod patroni;
+pub mod ports;
 pub mod records;
 pub mod report;
 pub mod schema;
+pub mod stand_in;
 pub mod stranger;
 pub mod suite;
+pub mod terminal;
 pub mod tutorial;
 pub mod verdicts;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;
 pub mod wire;
+#[cfg(feature = "ydb")]
+pub mod ydb;
+#[cfg(feature = "ydb")]
+pub mod yql;
 
 use std::sync::Mutex;
 

@@ -9,6 +9,7 @@ use graymark::engine::wire::odbc::reply::OdbcRow;
 use tempfile::TempDir;
 
 use crate::support;
+use crate::support::stand_in::{self, Words};
 
 /// A database of a private MariaDB.
 fn mariadb_target(server: &mariadb::Server, database: &str) -> Target {
@@ -22,6 +23,25 @@ fn mariadb_target(server: &mariadb::Server, database: &str) -> Target {
         ("PWD", server.password()),
     ])
 }
+
+/// What a MariaDB understands in the place of Oracle's words.
+const OF_ORACLE: Words = &[
+    ("ALTER SESSION SET NLS_", "SET              @NLS_"),
+    ("ALTER SESSION SET TIME_ZONE", "SET               TIME_ZONE"),
+    (" PURGE", "      "),
+    // MariaDB gives an output without a length that of the argument.
+    ("    out_answer OUT VARCHAR2", "out_answer OUT VARCHAR(999)"),
+    ("    out_answer   OUT VARCHAR2", "out_answer OUT VARCHAR2(2000)"),
+    ("    out_answer    OUT VARCHAR2", "out_answer OUT VARCHAR2(2000) "),
+    ("    out_balance   OUT VARCHAR2", "out_balance OUT VARCHAR2(200) "),
+];
+
+/// What a MariaDB understands in the place of Db2's words.
+const OF_DB2: Words = &[
+    ("CURRENT TIMESTAMP - CURRENT TIMEZONE", "UTC_TIMESTAMP(6)                    "),
+    ("CURRENT SCHEMA", "SCHEMA()      "),
+    (", OCTETS)", "        )"),
+];
 
 /// A database and what keeps it there.
 pub enum Place {
@@ -49,6 +69,29 @@ impl Place {
         let connection = Connection::open(&mariadb_target(&server, "mysql")).unwrap();
         connection.execute("CREATE DATABASE bench").unwrap();
         Some(Place::Mariadb(server))
+    }
+
+    /// A MariaDB in the place of a database of the dialect `oracle` or `db2`, and the URL under which it understands
+    /// its words.
+    pub fn stand_in(dialect: &str) -> Option<(mariadb::Server, String)> {
+        driver("MariaDB Unicode", "libmaodbc.so")?;
+        support::require_mariadb()?;
+        let (words, lacking) = match dialect {
+            "oracle" => (OF_ORACLE, include_str!("stand_ins/oracle.sql")),
+            _ => (OF_DB2, include_str!("stand_ins/db2.sql")),
+        };
+        let of_bytes = [("character_set_server", "utf8mb4"), ("collation_server", "utf8mb4_bin")];
+        let server = support::small_mariadb(&[&of_bytes[..], &[("default_time_zone", "+00:00")]].concat());
+        Connection::open(&mariadb_target(&server, "mysql")).unwrap().execute("CREATE DATABASE bench").unwrap();
+        let administrator = Connection::open(&mariadb_target(&server, "bench")).unwrap();
+        for sql in lacking.split_terminator(";\n") {
+            administrator.execute(sql).unwrap_or_else(|why| panic!("{sql}: {why}"));
+        }
+        let port = stand_in::with_words(server.port(), words);
+        let target = mariadb_target(&server, "bench").shown();
+        let target = target.replace(&format!("Port={};", server.port()), &format!("Port={port};"));
+        let url = format!("{target}PWD={};GraymarkDialect={dialect};", server.password());
+        Some((server, url))
     }
 
     /// SQLite by its ODBC driver.

@@ -82,6 +82,17 @@ pub async fn answers<E: Sessions<Tpcc>>(engine: &E, mut model: Model, script: &[
     same_answers(&mut session, &mut model, script, now()).await
 }
 
+/// As [`answers`], on a database that holds what the model holds, and goes on from there with it.
+pub async fn goes_on<E: Sessions<Tpcc>>(
+    engine: &E,
+    model: &mut Model,
+    script: &[Step],
+    began: i64,
+) -> Result<(), String> {
+    let mut session = engine.open_session().await.map_err(|error| error.to_string())?;
+    same_answers(&mut session, model, script, began).await
+}
+
 /// As [`conforms`], on a session at hand.
 pub async fn session_conforms<S: Session<Tpcc>>(
     session: &mut S,
@@ -126,7 +137,7 @@ async fn same_answers<S: Session<Tpcc>>(
     Ok(())
 }
 
-fn now() -> i64 {
+pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_micros() as i64
 }
 

@@ -16,15 +16,33 @@ fn command(line: &str) -> (Vec<String>, Vec<String>) {
     let line = line.split_once(" #").map_or(line, |(command, _)| command);
     let (typed, piped) = line.split_once('|').unwrap_or((line, ""));
     let mut words: Vec<String> = typed.split_whitespace().skip(1).map(str::to_owned).collect();
-    for (option, variable, short) in [("--duration", "TUTORIAL_DURATION", "1s"), ("-w", "TUTORIAL_SCALE", "1")] {
-        if words[0] == "bench"
-            && let Some(at) = words.iter().position(|word| word == option)
-        {
-            words[at + 1] = std::env::var(variable).unwrap_or_else(|_| short.to_owned());
-        }
+    if words[0] == "bench" {
+        words = shortened(&words, &[("--duration", "TUTORIAL_DURATION", "1s"), ("-w", "TUTORIAL_SCALE", "1")]);
     }
     let paths = piped.split(['\'', ',', ' ']).filter_map(|path| path.strip_prefix('.'));
     (words, paths.map(|path| format!("/{}", path.replace('.', "/"))).collect())
+}
+
+/// The lines of a page's pipelines that a shell runs: what stands behind `run:`, and in the list behind `script:`.
+pub fn pipeline_lines(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page)).unwrap();
+    let line = |line: &str| {
+        let line = line.trim_start().trim_start_matches("- ");
+        let listed = line.strip_prefix("script: [").and_then(|list| list.strip_suffix(']'));
+        line.strip_prefix("run: ").or(listed).map(str::to_owned)
+    };
+    text.split("\n```").skip(1).step_by(2).flat_map(str::lines).filter_map(line).collect()
+}
+
+/// A command with the values of some options shortened, unless the variable of an option says which one to take.
+pub fn shortened(words: &[String], values: &[(&str, &str, &str)]) -> Vec<String> {
+    let mut words = words.to_vec();
+    for (option, variable, short) in values {
+        if let Some(at) = words.iter().position(|word| word == option) {
+            words[at + 1] = std::env::var(variable).unwrap_or_else(|_| (*short).to_owned());
+        }
+    }
+    words
 }
 
 /// What stands between backticks in the last columns of a page's tables.

@@ -1,5 +1,5 @@
-//! CockroachDB, by its documentation: statements only, at SERIALIZABLE, with primary keys from the beginning, because
-//! the rows are kept in their order, and integers of 32 bits.
+//! CockroachDB, by its documentation: statements only, at SERIALIZABLE, with primary keys from the start, because rows
+//! are stored in their order, and integers of 32 bits.
 
 use crate::engine::dialect::{Dialect, Guard, USUAL, Wire};
 use crate::result::Isolation;
@@ -12,8 +12,8 @@ pub const DIALECT: Dialect = Dialect {
     isolation: Some(Isolation::Serializable),
     guard: Guard::Row,
     counters: false,
-    // INTEGER has 64 bits otherwise, which is not what binary rows hold. A change of the schema in a transaction would
-    // end it otherwise.
+    // INTEGER has 64 bits by default, which does not match binary rows. By default a schema change in a transaction
+    // ends it.
     session: &[("default_int_size", "4"), ("autocommit_before_ddl", "off")],
     known_by: &["CockroachDB"],
     run: "by documentation only; run in CI on a stand-in, PostgreSQL 15",

@@ -1,5 +1,5 @@
--- What else in the server hangs on tables of the connection's database: foreign keys of tables, and views. The server
--- writes whole names into what it keeps of a view; it shows views to those who may see them.
+-- Objects in the server that depend on tables of the connection's database: foreign keys of tables, and views. The
+-- server stores the definition of a view with qualified names; it shows views to users with the privilege.
 
 -- name: dependents
 SELECT 'table' AS kind,
@@ -11,4 +11,5 @@ UNION
 SELECT 'view', CONCAT(v.table_schema, '.', v.table_name), t.table_name
   FROM information_schema.views v
   JOIN information_schema.tables t
-    ON t.table_schema = DATABASE() AND LOCATE(CONCAT('`', t.table_schema, '`.`', t.table_name, '`'), v.view_definition) > 0;
+    ON t.table_schema = DATABASE() 
+       AND LOCATE(CONCAT('`', t.table_schema, '`.`', t.table_name, '`'), v.view_definition) > 0;

@@ -11,9 +11,11 @@ SELECT VERSION(), @@datadir, @@pid_file;
 -- title: integers, exact amounts, texts and points in time come back as they were
 -- needed: all
 -- expect: -32768|2147483647|9999999999.99|0.1999|ab|2026-01-31 12:00:00.000001
-CREATE TABLE types (s smallint, i integer, m decimal(12, 2), r decimal(4, 4), c char(2), v varchar(500), t datetime(6)) ENGINE = InnoDB
+CREATE TABLE types (s smallint, i integer, m decimal(12, 2), r decimal(4, 4), c char(2), v varchar(500), t datetime(6))
+    ENGINE = InnoDB
 -- then
-INSERT INTO types VALUES (-32768, 2147483647, 9999999999.99, 0.1999, 'ab', repeat('x', 500), '2026-01-31 12:00:00.000001')
+INSERT INTO types VALUES (-32768, 2147483647, 9999999999.99, 0.1999, 'ab', repeat('x', 500),
+                          '2026-01-31 12:00:00.000001')
 -- then
 SELECT s, i, m, r, c, t FROM types WHERE length(v) = 500;
 
@@ -86,7 +88,8 @@ SELECT GET_LOCK(CONCAT('graymark ', SHA1('graymark doctor')), 2);
 SELECT count(*) FROM information_schema.tables t
   LEFT JOIN information_schema.columns c ON c.table_schema = t.table_schema AND c.table_name = t.table_name
   LEFT JOIN information_schema.statistics s ON s.table_schema = t.table_schema AND s.table_name = t.table_name
-  LEFT JOIN information_schema.table_constraints k ON k.constraint_schema = t.table_schema AND k.table_name = t.table_name
+  LEFT JOIN information_schema.table_constraints k
+         ON k.constraint_schema = t.table_schema AND k.table_name = t.table_name
  WHERE t.table_schema = DATABASE();
 
 -- name: settings

@@ -1,5 +1,6 @@
 -- What the server's client sessions are at: asked about eight times a second, for InnoDB renews its list of
--- transactions only after a tenth of a second in which nobody has read it. Names of states are those of MariaDB 10.6 and later.
+-- transactions only after a tenth of a second in which nobody has read it. Names of states are those of MariaDB 10.6
+-- and later.
 --
 -- A commit whose log is flushed waits in "Commit", or, where the flush goes on while the statement is cleaned up, in
 -- "Starting cleanup". What a session waits for within a statement InnoDB only tells of row locks: the rest counts as

@@ -1,4 +1,4 @@
-//! MySQL and what speaks like it, by statements only: without RETURNING, JSON_TABLE and procedures.
+//! MySQL and compatible databases, by statements only: without RETURNING, JSON_TABLE and procedures.
 
 use crate::engine::RetryReason;
 use crate::engine::dialect::{Dialect, USUAL, Wire};
@@ -8,9 +8,10 @@ pub const DIALECT: Dialect = Dialect {
     of: "plain MySQL",
     wire: Wire::Mysql,
     folders: &["mysql-plain", "mariadb"],
-    // TiDB: another transaction has written the row meanwhile.
+    // TiDB: another transaction has written the row in the meantime.
     retryable: &[("9007", RetryReason::Serialization)],
     statistics: "ANALYZE TABLE {table}",
-    run: "run in CI on MariaDB 10.11",
+    together: true,
+    run: "run in CI on MySQL 8.0 and MariaDB 10.11",
     ..USUAL
 };

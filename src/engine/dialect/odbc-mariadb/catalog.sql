@@ -1,4 +1,4 @@
--- What MariaDB and MySQL are asked beside what any database is.
+-- Queries for MariaDB and MySQL in addition to those for any database.
 
 -- name: settings
 SELECT 'innodb_flush_log_at_trx_commit', CAST(@@innodb_flush_log_at_trx_commit AS CHAR)
@@ -6,9 +6,15 @@ UNION ALL SELECT 'innodb_doublewrite', CAST(@@innodb_doublewrite AS CHAR)
 UNION ALL SELECT 'innodb_flush_method', CAST(@@innodb_flush_method AS CHAR)
 UNION ALL SELECT 'log_bin', CAST(@@log_bin AS CHAR)
 UNION ALL SELECT 'sync_binlog', CAST(@@sync_binlog AS CHAR)
+UNION ALL SELECT 'innodb_rollback_on_timeout', CAST(@@innodb_rollback_on_timeout AS CHAR)
 UNION ALL SELECT 'innodb_buffer_pool_size', CAST(@@innodb_buffer_pool_size AS CHAR)
 UNION ALL
 SELECT 'tables_of_other_engines', GROUP_CONCAT(CONCAT(table_name, ' (', engine, ')') ORDER BY table_name SEPARATOR ', ')
 FROM information_schema.tables
 WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND engine <> 'InnoDB'
 HAVING COUNT(*) > 0;
+
+-- name: procedures
+SELECT routine_name, routine_definition
+  FROM information_schema.routines
+ WHERE routine_schema = DATABASE() AND routine_type = 'PROCEDURE';

@@ -7,7 +7,15 @@ pub const DIALECT: Dialect = Dialect {
     of: "MariaDB over ODBC",
     wire: Wire::Odbc,
     folders: &["odbc-mariadb", "odbc-plain"],
-    files_from: &[("foreign_keys.sql", "postgres"), ("dependents.sql", "mariadb")],
+    files_from: &[
+        ("foreign_keys.sql", "postgres"),
+        ("procedures.sql", "mariadb"),
+        ("calls.sql", "mariadb"),
+        ("dependents.sql", "mariadb"),
+        ("table.sql", "mariadb"),
+        ("waits.sql", "mariadb"),
+    ],
+    procedures: true,
     statistics: "ANALYZE TABLE {table}",
     odbc: Some(OdbcWords {
         systems: &["mariadb", "mysql"],
@@ -15,8 +23,10 @@ pub const DIALECT: Dialect = Dialect {
         words: &[
             ("{now}", "CURRENT_TIMESTAMP(6)"),
             ("{time}", "DATETIME(6)"),
+            ("{bytes}", ""),
             ("{options}", "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
         ],
+        calls_begin: true,
         before_drop: &["SET foreign_key_checks = 0"],
         drop: "DROP TABLE {tables}",
         ..PLAIN_ODBC

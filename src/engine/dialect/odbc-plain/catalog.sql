@@ -1,8 +1,9 @@
--- What Graymark keeps beside a workload's tables, and asks of a database, in SQL that nearly every database speaks.
+-- Graymark's own tables next to a workload's, and its queries, in SQL that nearly every database supports.
 
 -- name: create manifest
 -- One row: how the population was made, as JSON, and whether all of it is there.
-CREATE TABLE graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL, complete INTEGER NOT NULL) {options};
+CREATE TABLE graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL,
+                                complete INTEGER NOT NULL) {options};
 
 -- name: create parts
 -- The parts of the population that are loaded; each row is written in the transaction that brings the part's rows.

@@ -1,4 +1,4 @@
-//! Any database that an ODBC driver speaks to, in SQL that nearly every database knows.
+//! Any database with an ODBC driver, in SQL that nearly every database supports.
 
 use crate::engine::dialect::{Dialect, PLAIN_ODBC, USUAL, Wire};
 

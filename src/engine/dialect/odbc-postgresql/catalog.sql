@@ -1,5 +1,5 @@
--- What Graymark keeps beside a workload's tables, and asks of a database, in PostgreSQL. The tables are those of
--- postgres://, so that what is loaded by one can be used by the other. The bytes of a part are not kept there.
+-- Graymark's own tables next to a workload's, and its queries, in PostgreSQL. The tables are those of postgres://, so
+-- that what is loaded by one can be used by the other. The bytes of a part are not stored there.
 
 -- name: create manifest
 CREATE TABLE graymark_manifest (
@@ -34,8 +34,9 @@ SELECT table_name, number, rows, 0 FROM graymark_parts;
 -- name: settings
 SELECT name, current_setting(name)
 FROM pg_catalog.pg_settings
-WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', 'checkpoint_timeout',
-               'effective_cache_size', 'max_connections', 'autovacuum', 'data_checksums', 'block_size', 'jit')
+WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size',
+               'checkpoint_timeout', 'effective_cache_size', 'max_connections', 'autovacuum', 'data_checksums',
+               'block_size', 'jit')
 UNION ALL
 SELECT 'unlogged_tables', string_agg(relname::text, ', ' ORDER BY relname)
 FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace

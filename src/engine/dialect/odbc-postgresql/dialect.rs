@@ -1,4 +1,4 @@
-//! PostgreSQL over its ODBC driver: what `postgres://` says, sent otherwise.
+//! PostgreSQL over its ODBC driver: the statements of `postgres://`.
 
 use crate::engine::dialect::{Dialect, OdbcWords, PLAIN_ODBC, Texts, USUAL, Wire};
 
@@ -7,6 +7,7 @@ pub const DIALECT: Dialect = Dialect {
     of: "PostgreSQL over ODBC",
     wire: Wire::Odbc,
     folders: &["odbc-postgresql", "postgres"],
+    read_uncommitted: false,
     statistics: "VACUUM (ANALYZE) {table}",
     odbc: Some(OdbcWords {
         systems: &["postgresql"],

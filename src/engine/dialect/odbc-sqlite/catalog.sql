@@ -1,5 +1,5 @@
--- What Graymark keeps beside a workload's tables, and asks of a database, in SQLite. The tables are those of sqlite:,
--- so that what is loaded by one can be used by the other.
+-- Graymark's own tables next to a workload's, and its queries, in SQLite. The tables are those of sqlite:, so that what
+-- is loaded by one can be used by the other.
 
 -- name: create manifest
 CREATE TABLE graymark_manifest (workload TEXT PRIMARY KEY, manifest TEXT NOT NULL, complete INTEGER NOT NULL) STRICT;

@@ -17,7 +17,7 @@ pub const DIALECT: Dialect = Dialect {
         begin: Some("BEGIN IMMEDIATE"),
         integers: true,
         temporary: "temp.",
-        // The clock of older SQLite gives milliseconds in this way only.
+        // The only way to get milliseconds from the clock of older SQLite versions.
         words: &[("{now}", "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000")],
         before_drop: &["PRAGMA foreign_keys = OFF"],
         ..PLAIN_ODBC

@@ -1,5 +1,5 @@
-//! What speaks PostgreSQL's protocol without being one: no PL/pgSQL, no advisory locks, no fill factors, no vacuum, and
-//! transactions at SERIALIZABLE, which are asked for again when they meet.
+//! Databases with PostgreSQL's protocol and fewer features: no PL/pgSQL, no advisory locks, no fill factors, no vacuum,
+//! and transactions at SERIALIZABLE, which are retried after conflicts.
 
 use crate::engine::dialect::{Dialect, Guard, USUAL, Wire};
 use crate::result::Isolation;

@@ -1,4 +1,4 @@
--- What else in the database hangs on tables of the connection's schema: foreign keys of tables, and views.
+-- Objects in the database that depend on tables of the connection's schema: foreign keys of tables, and views.
 
 -- name: dependents
 SELECT 'table' AS kind,

@@ -7,6 +7,11 @@
 -- needed: all
 SELECT current_setting('server_version'), pg_backend_pid(), version();
 
+-- name: extensions
+-- title: the extensions of the database, which may ask for another dialect
+-- needed: none
+SELECT string_agg('extension ' || extname || ' ' || extversion, '; ' ORDER BY extname) FROM pg_catalog.pg_extension;
+
 -- name: types
 -- title: integers, exact amounts, texts and points in time come back as they were
 -- needed: all
@@ -52,12 +57,12 @@ CREATE TABLE children (id integer REFERENCES parents);
 
 -- name: fill factor
 -- title: tables can have a fill factor
--- needed: postgres
+-- needed: postgres, citus
 CREATE TABLE filled (id integer PRIMARY KEY) WITH (fillfactor = 90);
 
 -- name: procedures
 -- title: procedures in PL/pgSQL with answers
--- needed: postgres, yugabytedb
+-- needed: postgres, citus, yugabytedb
 -- expect: 42
 CREATE FUNCTION answer(q integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN q + 1; END $$
 -- then
@@ -65,7 +70,7 @@ SELECT answer(41);
 
 -- name: advisory locks
 -- title: locks by a number, which keep two loads apart
--- needed: postgres
+-- needed: postgres, citus
 BEGIN
 -- then
 SELECT pg_advisory_xact_lock(hashtext('graymark doctor'), 1)
@@ -101,7 +106,7 @@ ANALYZE analyzed;
 
 -- name: vacuum
 -- title: dead rows can be removed on request
--- needed: postgres
+-- needed: postgres, citus
 CREATE TABLE vacuumed (id integer PRIMARY KEY)
 -- then
 VACUUM (ANALYZE) vacuumed;

@@ -1,4 +1,4 @@
--- What a server with standbys, and a standby, are asked. Positions in the log are bytes since its beginning.
+-- Queries to a primary with standbys, and to a standby. Positions in the log are bytes since its beginning.
 
 -- name: written
 SELECT (pg_current_wal_flush_lsn() - '0/0')::text AS bytes;

@@ -1,6 +1,6 @@
--- What the server's client sessions are at: asked about twenty times a second, so it must be cheap. The function is that
--- behind pg_stat_activity, without the view's joins. A user sees what its own sessions are at; of others the state is
--- null. Names of wait events up to PostgreSQL 18.
+-- What the server's client sessions are at: asked about twenty times a second, so it must be cheap. The function is
+-- that behind pg_stat_activity, without the view's joins. A user sees what its own sessions are at; of others the state
+-- is null. Names of wait events up to PostgreSQL 18.
 
 -- name: sessions
 SELECT pid,
@@ -11,7 +11,8 @@ SELECT pid,
            WHEN wait_event_type = 'Client' THEN 'client'
            WHEN wait_event ILIKE 'wal%' OR wait_event = 'SyncRep' THEN 'log'
            WHEN wait_event_type = 'Lock' AND wait_event IN ('transactionid', 'tuple') THEN 'row_lock'
-           WHEN wait_event IN ('DataFileRead', 'DataFilePrefetch', 'BufferIO', 'BufferIo', 'AioIoCompletion') THEN 'page_read'
+           WHEN wait_event IN ('DataFileRead', 'DataFilePrefetch', 'BufferIO', 'BufferIo', 'AioIoCompletion')
+               THEN 'page_read'
            WHEN wait_event_type IN ('Lock', 'LWLock', 'BufferPin') THEN 'other_lock'
            ELSE 'other'
        END AS wait
@@ -19,8 +20,8 @@ FROM pg_stat_get_activity(NULL)
 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid();
 
 -- Who holds up sessions that have waited for a lock for a fifth of a second and more, and waits for no lock itself:
--- asked about once a second. To find it out for one session takes the locks of the lock table for a moment, so it is not
--- asked for short waits.
+-- asked about once a second. To find it out for one session takes the locks of the lock table for a moment, so it is
+-- not asked for short waits.
 -- name: blockers
 SELECT b.pid,
        count(*)::integer AS waiting,

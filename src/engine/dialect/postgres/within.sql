@@ -1,5 +1,5 @@
--- What the statements within stored procedures cost, by the extension pg_stat_statements where it is loaded. The word
--- EXTENSION_SCHEMA stands for the schema that the extension is in. Its column toplevel is there from PostgreSQL 14 on.
+-- Costs of statements within stored procedures, from the extension pg_stat_statements if it is loaded. The word
+-- EXTENSION_SCHEMA is a placeholder for the schema of the extension. Its column toplevel exists from PostgreSQL 14 on.
 
 -- name: facts
 SELECT current_setting('pg_stat_statements.track', true) AS track,

@@ -1,4 +1,4 @@
--- What else in the file hangs on its tables: foreign keys of tables, and views, by their texts.
+-- Objects in the file that depend on its tables: foreign keys of tables, and views, by their texts.
 
 -- name: dependents
 SELECT 'table' AS kind, s.name AS dependent, k."table" AS needed

@@ -16,10 +16,11 @@ pub const DIALECT: Dialect = Dialect {
         ("9007", RetryReason::Serialization),
         // The commit failed and may be tried again.
         ("8022", RetryReason::Serialization),
-        // The schema was changed while the transaction went on.
+        // The schema changed during the transaction.
         ("8028", RetryReason::Serialization),
     ],
     statistics: "ANALYZE TABLE {table}",
+    together: true,
     known_by: &["TiDB"],
     run: "by documentation only; run in CI on a stand-in, MariaDB 10.11",
     sources: &[

@@ -1,4 +1,4 @@
--- What Virtuoso counts of itself, each figure under its name in records; the second name is the server's own spelling.
+-- Virtuoso's own counters, each under its name in records; the second name is the server's own spelling.
 
 -- name: counters
 SELECT sys_stat ('disk_reads') AS block_reads,
@@ -7,7 +7,8 @@ SELECT sys_stat ('disk_reads') AS block_reads,
 -- name: pages
 -- A touch is a row that was looked at in an index, a read a page that was not in the buffers. A table is its primary
 -- key, the main key.
-SELECT lower (name_part (k.KEY_TABLE, 2)) AS table_name, s.TOUCHES AS touches, s.READS AS reads, k.KEY_IS_MAIN AS is_main
+SELECT lower (name_part (k.KEY_TABLE, 2)) AS table_name, s.TOUCHES AS touches, s.READS AS reads,
+       k.KEY_IS_MAIN AS is_main
   FROM DB.DBA.SYS_D_STAT s, DB.DBA.SYS_KEYS k
  WHERE k.KEY_TABLE = s.KEY_TABLE
    AND name_part (k.KEY_NAME, 2, k.KEY_NAME) = s.INDEX_NAME

@@ -1,5 +1,5 @@
 //! YugabyteDB (YSQL), by its documentation: by procedures and by statements, at SERIALIZABLE, with primary keys from
-//! the beginning. Rows are spread by the hash of the first column of their key, the warehouse.
+//! the start. Rows are distributed by the hash of the first column of their key, the warehouse.
 
 use crate::engine::dialect::{Dialect, Guard, USUAL, Wire};
 use crate::result::Isolation;
@@ -11,7 +11,7 @@ pub const DIALECT: Dialect = Dialect {
     folders: &["cockroachdb", "postgres-plain", "postgres"],
     procedures: true,
     isolation: Some(Isolation::Serializable),
-    // Advisory locks are there in later versions only.
+    // Only later versions have advisory locks.
     guard: Guard::Row,
     counters: false,
     known_by: &["-YB-", "YugabyteDB"],

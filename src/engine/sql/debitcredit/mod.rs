@@ -1,5 +1,5 @@
-//! DebitCredit over the statement interface: the whole transaction is one exchange, for no statement needs another's
-//! answer; or it is one call of a procedure.
+//! DebitCredit over the statement interface: the whole transaction is one exchange, because no statement needs
+//! another's answer; or it is one call of a procedure.
 
 use super::{Arg, Call, Connection, Row, SqlWorkload};
 use crate::engine::{Failure, Session};
@@ -9,14 +9,14 @@ use crate::workload::debitcredit::message::{Input, Output};
 use crate::workload::debitcredit::profile::{Order, PROFILES};
 use crate::workload::value::Value;
 
-/// The statements that a dialect gives in its `statements.sql`, each under its name in [`NAMES`].
+/// The statements in a dialect's `statements.sql`, each under its name in [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statement {
-    /// amount, teller
+    /// amount, teller, the teller's branch
     Teller,
-    /// amount, account → account_balance (new)
+    /// amount, account, the account's branch → account_balance (new)
     Account,
-    /// branch, teller, account, amount; the time is the database's
+    /// branch, teller, account, amount; the time is set by the database
     History,
     /// amount, branch
     Branch,
@@ -25,14 +25,14 @@ pub enum Statement {
 /// The names of the statements in the order of their numbers.
 pub const NAMES: [&str; 4] = ["teller", "account", "history", "branch"];
 
-/// The names of the calls in the order of their numbers, which follow on the statements'. Both are given branch,
-/// teller, account and amount, and answer with the new balance of the account.
+/// The names of the calls in the order of their numbers, which follow those of the statements. Both get branch, teller,
+/// account and amount, and return the new balance of the account.
 pub const CALLS: [&str; 2] = ["debit_credit", "tpc"];
 
 const TELLER_FIRST: usize = NAMES.len();
 const ACCOUNT_FIRST: usize = TELLER_FIRST + 1;
 
-/// A session in either way of speaking.
+/// A session with statements or procedures.
 pub enum DebitCreditSession<C> {
     /// Statements of the client.
     Statements(Statements<C>),
@@ -52,6 +52,13 @@ impl<C: Connection> Session<DebitCredit> for DebitCreditSession<C> {
         match self {
             DebitCreditSession::Statements(session) => session.host(),
             DebitCreditSession::Procedures(session) => session.host(),
+        }
+    }
+
+    fn round_trips(&self) -> Option<u64> {
+        match self {
+            DebitCreditSession::Statements(session) => session.round_trips(),
+            DebitCreditSession::Procedures(session) => session.round_trips(),
         }
     }
 
@@ -98,6 +105,10 @@ impl<C: Connection> Session<DebitCredit> for Procedures<C> {
         self.connection.host()
     }
 
+    fn round_trips(&self) -> Option<u64> {
+        self.connection.round_trips()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let transfer = input.transfer().map_err(Failure::Invalid)?;
         let number = match transfer.profile.order {
@@ -118,7 +129,7 @@ impl<C: Connection> Session<DebitCredit> for Procedures<C> {
     }
 }
 
-/// A session that speaks these statements over a connection.
+/// A session that executes these statements over a connection.
 pub struct Statements<C> {
     connection: C,
 }
@@ -139,11 +150,17 @@ impl<C: Connection> Session<DebitCredit> for Statements<C> {
         self.connection.host()
     }
 
+    fn round_trips(&self) -> Option<u64> {
+        self.connection.round_trips()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let transfer = input.transfer().map_err(Failure::Invalid)?;
         let (branch, teller, account) = (int(transfer.branch), int(transfer.teller), int(transfer.account));
         let amount = Arg::One(Value::Money(transfer.amount));
-        let (to_teller, to_account, to_branch) = ([amount, teller], [amount, account], [amount, branch]);
+        let of_account = int(transfer.account_branch());
+        let (to_teller, to_account) = ([amount, teller, branch], [amount, account, of_account]);
+        let to_branch = [amount, branch];
         let to_history = [branch, teller, account, amount];
         let update_teller = Call::Statement(Statement::Teller as usize, &to_teller);
         let update_account = Call::Statement(Statement::Account as usize, &to_account);
@@ -165,7 +182,7 @@ impl<C: Connection> Session<DebitCredit> for Statements<C> {
         let counts = self.connection.exchange(&calls, &mut on_row).await?;
         match (balance, counts.get(1..5)) {
             (Some(balance), Some([1, 1, 1, 1])) => Ok(Output::of(input, &transfer, balance)),
-            // It is committed: of what it did, the consistency conditions tell.
+            // It is committed: the consistency conditions show what it did.
             _ => {
                 let why = format!(
                     "teller {}, account {} or branch {} is missing from the database: run graymark check",

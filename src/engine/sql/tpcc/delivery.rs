@@ -10,13 +10,13 @@ use crate::workload::tpcc::input::Delivery;
 use crate::workload::tpcc::output;
 use crate::workload::value::Money;
 
-/// Something for each district.
+/// A value for each district.
 type ByDistrict<T> = [Option<T>; DISTRICTS as usize];
 type Column<T> = ArrayVec<T, { DISTRICTS as usize }>;
 
-/// Four exchanges: taking the open orders; orders and lines; customers; the commit, once all of them are known to have
-/// been there. A district that gave nothing is asked once more, for it may only have lost a race (clause 2.7.4.2 skips
-/// empty districts alone).
+/// Four exchanges: removing the open orders; orders and lines; customers; the commit, after all of them were found. A
+/// district without a result is tried once more, because another session may have taken the order (clause 2.7.4.2 skips
+/// empty districts only).
 pub(super) async fn execute(connection: &mut impl Connection, input: &Delivery) -> Result<output::Delivery, Failure> {
     let w = int(input.w_id);
     let mut orders: ByDistrict<i32> = [None; DISTRICTS as usize];
@@ -136,8 +136,8 @@ mod tests {
         }
     }
 
-    /// A database in which another session takes the orders of some districts away at the first asking, and whose
-    /// customers are as many as it says.
+    /// A database in which another session takes the orders of some districts before the first attempt, with a given
+    /// number of customers.
     struct Racing {
         lost_once: Vec<i32>,
         empty: Vec<i32>,

@@ -1,8 +1,7 @@
 //! The five transactions of TPC-C over the statement interface.
 //!
-//! Every transaction takes as few exchanges as its data flow allows: what does not need an answer goes together. What
-//! came back is checked while the transaction is still open, so that a row that is missing leaves nothing behind
-//! (clause 2.3.6).
+//! Every transaction takes as few exchanges as its data flow allows: statements that need no answer are sent together.
+//! Replies are checked while the transaction is still open, so that a missing row leaves nothing behind (clause 2.3.6).
 
 mod delivery;
 mod new_order;
@@ -24,7 +23,7 @@ use crate::workload::tpcc::input::{Customer, Input};
 use crate::workload::tpcc::output::{Address, Output};
 use crate::workload::value::{Money, Value};
 
-/// A session that speaks the statements of [`Statement`] over a connection.
+/// A session that executes the statements of [`Statement`] over a connection.
 pub struct Statements<C> {
     connection: C,
 }
@@ -45,6 +44,10 @@ impl<C: Connection> Session<Tpcc> for Statements<C> {
         self.connection.host()
     }
 
+    fn round_trips(&self) -> Option<u64> {
+        self.connection.round_trips()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let connection = &mut self.connection;
         Ok(match input {
@@ -57,7 +60,7 @@ impl<C: Connection> Session<Tpcc> for Statements<C> {
     }
 }
 
-/// A session in either way of speaking.
+/// A session with statements or procedures.
 pub enum TpccSession<C> {
     /// Statements of the client.
     Statements(Statements<C>),
@@ -77,6 +80,13 @@ impl<C: Connection> Session<Tpcc> for TpccSession<C> {
         match self {
             TpccSession::Statements(session) => session.host(),
             TpccSession::Procedures(session) => session.host(),
+        }
+    }
+
+    fn round_trips(&self) -> Option<u64> {
+        match self {
+            TpccSession::Statements(session) => session.round_trips(),
+            TpccSession::Procedures(session) => session.round_trips(),
         }
     }
 
@@ -101,8 +111,8 @@ impl SqlWorkload for Tpcc {
         }
     }
 
-    /// What a payment writes before C_DATA of a customer with bad credit: C_ID, C_D_ID, C_W_ID, D_ID, W_ID and H_AMOUNT
-    /// as on the screen.
+    /// The text that a payment prepends to C_DATA of a customer with bad credit: C_ID, C_D_ID, C_W_ID, D_ID, W_ID and
+    /// H_AMOUNT as on the screen.
     fn note(number: usize, arguments: &[Arg<'_>], chosen: Option<i64>) -> Option<String> {
         let number_of = |at: usize| match arguments.get(at)? {
             Arg::One(Value::Int(value)) => Some(i64::from(*value)),
@@ -119,7 +129,7 @@ impl SqlWorkload for Tpcc {
     }
 }
 
-/// Rolls back the open transaction because of something in the database that should not be (clause 2.3.6).
+/// Rolls back the open transaction because of a wrong row in the database (clause 2.3.6).
 async fn abandon(connection: &mut impl Connection, why: String) -> Failure {
     match connection.exchange(&[Call::Rollback], &mut no_rows).await {
         Ok(_) => Failure::Invalid(why),
@@ -159,7 +169,7 @@ fn money<'a>(value: Money) -> Arg<'a> {
     Arg::One(Value::Money(value))
 }
 
-/// The customer as an argument, and which of two statements finds it.
+/// The customer as an argument, and the statement that finds it.
 fn customer(customer: &Customer, by_id: Statement, by_name: Statement) -> (Statement, Arg<'_>) {
     match customer {
         Customer::Id(c_id) => (by_id, int(*c_id)),
@@ -167,7 +177,7 @@ fn customer(customer: &Customer, by_id: Statement, by_name: Statement) -> (State
     }
 }
 
-/// The customer in an error's words.
+/// The customer in an error message.
 fn describe(customer: &Customer) -> impl std::fmt::Display {
     match customer {
         Customer::Id(c_id) => format!("number {c_id}"),

@@ -12,10 +12,10 @@ use crate::workload::tpcc::input::NewOrder;
 use crate::workload::tpcc::output::{self, OrderedLine, Placed, total_amount};
 use crate::workload::value::{Money, Rate};
 
-/// What both I_DATA and S_DATA hold in a brand (clause 2.4.2.2).
+/// The text in both I_DATA and S_DATA of a brand item (clause 2.4.2.2).
 const ORIGINAL: &str = "ORIGINAL";
 
-/// I_PRICE is at most 100.00; up to here amounts and their sums cannot overflow, whatever the database answers.
+/// I_PRICE is at most 100.00; up to this limit amounts and their sums cannot overflow, whatever the database answers.
 pub(super) const HIGHEST_PRICE: Money = Money(1_000_000_000);
 
 struct Item {
@@ -30,7 +30,7 @@ struct Stock {
     original: bool,
 }
 
-/// What the first exchange reads.
+/// The results of the first exchange.
 #[derive(Default)]
 struct Read {
     customer: Option<(Rate, Rate, ArrayString<16>, ArrayString<2>)>,
@@ -83,8 +83,8 @@ struct Columns {
     i_id: ArrayVec<i32, MAX_LINES>,
     quantity: ArrayVec<i32, MAX_LINES>,
     remote: ArrayVec<i32, MAX_LINES>,
-    /// In pass k stand the k-th lines of one stock row: one statement must not update a row twice, yet each line has to
-    /// see what the one before it left (clause 2.4.2.2).
+    /// Pass k contains the k-th lines of each stock row: one statement must not update a row twice, yet each line has
+    /// to see the effect of the one before it (clause 2.4.2.2).
     passes: ArrayVec<Range<usize>, MAX_LINES>,
 }
 
@@ -112,7 +112,7 @@ impl Columns {
 }
 
 /// Two exchanges: all reads and updates; then the inserts and the end. Stock is updated before it is known which items
-/// exist, so the work of the valid lines is done before an unused item is acted on (clause 2.4.2.3).
+/// exist, so that the work of the valid lines is done before an unused item causes a rollback (clause 2.4.2.3).
 pub(super) async fn execute(connection: &mut impl Connection, input: &NewOrder) -> Result<output::NewOrder, Failure> {
     let (w, d, c) = (int(input.w_id), int(input.d_id), int(input.c_id));
     let columns = Columns::new(input);
@@ -193,8 +193,8 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &NewOrder) 
     };
     let counts = connection.exchange(&calls, &mut on_row).await?;
 
-    // An insert that fails is an error of the exchange. One that brings fewer rows without an error is a rule or
-    // trigger of a database that is not as it was loaded; it shows only now, because the commit went along.
+    // A failed insert is an error of the exchange. One that inserts fewer rows without an error is due to a rule or
+    // trigger of a modified database; that is known only now, because the commit was sent with it.
     let (Some(o_entry_d), true) = (o_entry_d, counts.get(..3) == Some(&[1, 1, lines.len() as u64])) else {
         let why = Failure::Invalid(format!("New-Order: the inserts of order {o_id} brought other rows than were sent"));
         return Err(if valid { connection.unreadable(&why) } else { why });

@@ -9,10 +9,10 @@ use crate::workload::tpcc::input::Payment;
 use crate::workload::tpcc::output::{self, Address};
 use crate::workload::value::{Money, Rate, Timestamp, Value};
 
-/// What stands between W_NAME and D_NAME in H_DATA (clause 2.5.2.2).
+/// The separator of W_NAME and D_NAME in H_DATA (clause 2.5.2.2).
 const GAP: &str = "    ";
 
-/// A warehouse or district that is paid to.
+/// A warehouse or district that receives the payment.
 struct Payee {
     name: ArrayString<10>,
     address: Address,
@@ -60,7 +60,7 @@ impl Payer {
 }
 
 /// Two exchanges: the three updates; then the history row and the commit. The customer comes first and the warehouse
-/// last, so that the hottest row is locked for the shortest time.
+/// last, so that the row with the most contention is locked for the shortest time.
 pub(super) async fn execute(connection: &mut impl Connection, input: &Payment) -> Result<output::Payment, Failure> {
     let (w, d, amount) = (int(input.w_id), int(input.d_id), money(input.h_amount));
     let (c_w, c_d) = (int(input.c_w_id), int(input.c_d_id));
@@ -108,8 +108,8 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &Payment) -
         Ok(())
     };
     connection.exchange(&[call(Statement::PaymentHistory, &history), Call::Commit], &mut on_row).await?;
-    // As in New-Order: only a database that is not as it was loaded inserts nothing without an error.
-    let none = || connection.unreadable(&Failure::Invalid("Payment: no history row came into being".to_owned()));
+    // As in New-Order: only a modified database inserts nothing without an error.
+    let none = || connection.unreadable(&Failure::Invalid("Payment: no history row was inserted".to_owned()));
     let h_date = h_date.ok_or_else(none)?;
     Ok(output::Payment {
         h_date,

@@ -1,6 +1,7 @@
-//! The five transactions by the server's procedures: one round trip each, which is a transaction of its own.
+//! The five transactions by the server's procedures: one round trip each, in which the procedure is the whole
+//! transaction.
 //!
-//! What a procedure answers is read here, for all dialects, by [`reply`](super::reply).
+//! Replies of procedures are decoded, for all dialects, by [`reply`](super::reply).
 
 use arrayvec::ArrayVec;
 
@@ -13,8 +14,8 @@ use crate::workload::tpcc::output::{self, Output};
 use crate::workload::tpcc::{MAX_LINES, Tpcc};
 use crate::workload::value::Value;
 
-/// The names of the calls that write, in the order of their numbers, which follow on the statements'. The calls that
-/// only read have the numbers of the statements that they stand for, as they return the same rows.
+/// The names of the calls that write, in the order of their numbers, which follow those of the statements. The
+/// read-only calls have the numbers of the statements that they replace, because they return the same rows.
 pub const CALLS: [&str; 3] = ["new_order", "payment", "delivery"];
 
 const NEW_ORDER: usize = Statement::ALL.len();
@@ -32,8 +33,8 @@ impl<C: Connection> Procedures<C> {
         Procedures { connection }
     }
 
-    /// Calls a procedure that writes and hands its rows to `on_row`. A reply that cannot be read is that of a
-    /// transaction that has committed.
+    /// Calls a procedure that writes and passes its rows to `on_row`. If the reply cannot be read, the transaction has
+    /// committed.
     async fn call(
         &mut self,
         number: usize,
@@ -77,7 +78,7 @@ impl<C: Connection> Procedures<C> {
             Ok(())
         };
         self.call(PAYMENT, &arguments, &mut on_row).await?;
-        let nothing = || Failure::Invalid("Payment: the database told nothing of it".to_owned());
+        let nothing = || Failure::Invalid("Payment: the database returned no row".to_owned());
         paid.ok_or_else(nothing).map_err(|why| self.connection.unreadable(&why))
     }
 
@@ -97,6 +98,10 @@ impl<C: Connection> Session<Tpcc> for Procedures<C> {
         self.connection.host()
     }
 
+    fn round_trips(&self) -> Option<u64> {
+        self.connection.round_trips()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         Ok(match input {
             Input::NewOrder(input) => Output::NewOrder(self.new_order(input).await?),
@@ -110,7 +115,7 @@ impl<C: Connection> Session<Tpcc> for Procedures<C> {
     }
 }
 
-/// The lines in the order in which their stock is locked; lines of a repeated stock row have passes of their own.
+/// The lines in the order in which their stock is locked; lines of a repeated stock row are in separate passes.
 #[derive(Default)]
 struct Lines {
     number: ArrayVec<i32, MAX_LINES>,

@@ -1,4 +1,4 @@
-//! Order-Status (clause 2.6) and Stock-Level (clause 2.8): one statement each, so that all it shows is of one moment.
+//! Order-Status (clause 2.6) and Stock-Level (clause 2.8): one statement each, so that the result is consistent.
 
 use arrayvec::ArrayVec;
 

@@ -1,4 +1,4 @@
-//! What procedures answer, read in one place for all dialects.
+//! Decodes the replies of procedures, for all dialects.
 
 use arrayvec::ArrayVec;
 
@@ -11,8 +11,8 @@ use crate::workload::tpcc::output::{self, OrderedLine, Placed, total_amount};
 use crate::workload::tpcc::{DISTRICTS, MAX_LINES};
 use crate::workload::value::Money;
 
-/// The reply of New-Order: a row of the order, in which the date is null if an unused item made it roll back; then a
-/// row for each of its lines, in any order, whose columns are counted on from those of the order.
+/// The reply of New-Order: a row of the order, in which the date is null if an unused item caused a rollback; then a
+/// row for each of its lines, in any order, whose column numbers continue those of the order.
 pub struct NewOrderReply<'a> {
     input: &'a NewOrder,
     order: Option<output::NewOrder>,
@@ -20,7 +20,7 @@ pub struct NewOrderReply<'a> {
 }
 
 impl<'a> NewOrderReply<'a> {
-    /// To an input; nothing is read of it yet.
+    /// For an input; nothing is read yet.
     pub fn of(input: &'a NewOrder) -> Self {
         NewOrderReply { input, order: None, placed: Default::default() }
     }
@@ -28,7 +28,7 @@ impl<'a> NewOrderReply<'a> {
     /// Reads a row.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If it is invalid.
     pub fn take(&mut self, row: &dyn Row) -> Result<(), Failure> {
         if self.order.is_some() {
             return self.line(row);
@@ -71,12 +71,12 @@ impl<'a> NewOrderReply<'a> {
         Ok(())
     }
 
-    /// The whole of it.
+    /// Returns the complete output.
     ///
     /// # Errors
     /// If something is missing.
     pub fn end(self) -> Result<output::NewOrder, Failure> {
-        let nothing = || Failure::Invalid("New-Order: the database told nothing of the order".to_owned());
+        let nothing = || Failure::Invalid("New-Order: the database returned no row of the order".to_owned());
         let mut order = self.order.ok_or_else(nothing)?;
         if let Some(placed) = &mut order.placed {
             placed.lines = self.placed.into_iter().flatten().collect();
@@ -94,7 +94,7 @@ impl<'a> NewOrderReply<'a> {
 /// Reads the reply of Payment: one row.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If it is invalid.
 pub fn payment(row: &dyn Row) -> Result<output::Payment, Failure> {
     Ok(output::Payment {
         h_date: row.time(0)?,
@@ -115,7 +115,7 @@ pub fn payment(row: &dyn Row) -> Result<output::Payment, Failure> {
     })
 }
 
-/// The reply of Delivery: a row for each order that was delivered, its district and its number.
+/// The reply of Delivery: a row for each delivered order, with its district and its number.
 #[derive(Default)]
 pub struct DeliveryReply {
     orders: [Option<i32>; DISTRICTS as usize],
@@ -125,7 +125,7 @@ impl DeliveryReply {
     /// Reads a row.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If it is invalid.
     pub fn take(&mut self, row: &dyn Row) -> Result<(), Failure> {
         let d_id = row.int(0)?;
         let place = d_id.checked_sub(1).and_then(|place| usize::try_from(place).ok());
@@ -135,7 +135,7 @@ impl DeliveryReply {
         Ok(())
     }
 
-    /// The whole of it.
+    /// Returns the complete output.
     pub fn end(self) -> output::Delivery {
         output::Delivery { orders: self.orders }
     }

@@ -1,12 +1,12 @@
-//! The statements of the five transactions: what each is given and what it returns.
+//! The statements of the five transactions, with parameters and result columns.
 
 use crate::engine::sql::script;
 
-/// The statements that a dialect gives in its `statements.sql`, each under its [`Statement::name`].
+/// The statements in a dialect's `statements.sql`, each under its [`Statement::name`].
 ///
-/// Parameters are on the left, those in brackets are columns with a value for each place; result columns are on the
-/// right. Money, rates and dates are of the dialect's own types on both sides. A place is the number of a line, from 0:
-/// it goes in as a parameter and comes back as a column, for rows may come in any order. Dates are set by the
+/// Parameters are on the left, those in brackets are columns with a value for each row; result columns are on the
+/// right. Money, rates and dates have the dialect's own types on both sides. A place is the number of a line, from 0:
+/// it is passed as a parameter and returned as a column, because rows may come in any order. Dates are set by the
 /// database's clock (2.4.1.6, 2.5.1.4, 2.7.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statement {
@@ -14,11 +14,11 @@ pub enum Statement {
     NewOrderCustomer,
     /// w, d → o_id (d_next_o_id before), d_tax; d_next_o_id grows by one
     NewOrderDistrict,
-    /// \[place, i_id\] → place, i_price, i_name, i_data of those that exist. An item may stand in several places.
+    /// \[place, i_id\] → place, i_price, i_name, i_data of existing items. An item may have several places.
     NewOrderItem,
-    /// d, \[place, supply_w, i_id, quantity, remote (0 or 1)\] → place, s_quantity (new), s_dist_xx, s_data of those
-    /// that exist. No (supply_w, i_id) stands in two places of one call; they come in ascending order, in which rows
-    /// should be locked.
+    /// d, \[place, supply_w, i_id, quantity, remote (0 or 1)\] → place, s_quantity (new), s_dist_xx, s_data of existing
+    /// rows. No (supply_w, i_id) occurs twice in one call; they come in ascending order, in which rows should be
+    /// locked.
     NewOrderStock,
     /// w, d, o_id, c, ol_cnt, all_local (0 or 1) → o_entry_d
     NewOrderOrder,
@@ -35,26 +35,26 @@ pub enum Statement {
     /// credit.
     ///
     /// With bad credit C_DATA becomes C_ID, C_D_ID, C_W_ID, D_ID, W_ID and H_AMOUNT, each as on the screen, before the
-    /// old text, cut at 500 characters: in C's words `%4d %2d %4d %2d %4d $%7.2f ` with its closing blank. w and d are
-    /// the paying warehouse and district.
+    /// old text, truncated at 500 characters: as C format `%4d %2d %4d %2d %4d $%7.2f ` with its trailing blank. w and
+    /// d are the paying warehouse and district.
     PaymentCustomerById,
-    /// w, d, c_w, c_d, c_last, amount → as above. Of the n of that name, ordered by c_first (then c_id), the one at
-    /// ⌈n/2⌉.
+    /// w, d, c_w, c_d, c_last, amount → as above. Of the n customers with that name, ordered by c_first (then c_id),
+    /// the one at ⌈n/2⌉.
     PaymentCustomerByName,
     /// c_id, c_d, c_w, d, w, amount, data → h_date
     PaymentHistory,
     /// w, d, c_id → c_id, balance, first, middle, last, o_id, entry_d, carrier_id, ol_supply_w_id, ol_i_id,
-    /// ol_quantity, ol_amount, ol_delivery_d; a row a line of the customer's newest order, by ol_number
+    /// ol_quantity, ol_amount, ol_delivery_d; one row for each line of the customer's newest order, by ol_number
     OrderStatusById,
     /// w, d, c_last → as above, the customer chosen as in Payment
     OrderStatusByName,
-    /// w, \[d\] → d, o_id of the oldest open order, taken out of new_order, for districts that have one. Another
-    /// session that is taking the same order at the same time must not make it look as if there were none, at the
-    /// latest when it is asked again.
+    /// w, \[d\] → d, o_id of the oldest open order, removed from new_order, for districts that have one. If another
+    /// session removes the same order at the same time, the district must not appear empty, at the latest when it is
+    /// tried again.
     DeliveryTake,
     /// w, carrier, \[d, o_id\] → d, o_c_id; sets the carrier
     DeliveryOrder,
-    /// w, \[d, o_id\] → d, amount; one or several rows a district, to be added up; sets ol_delivery_d
+    /// w, \[d, o_id\] → d, amount; one or several rows per district, to be added up; sets ol_delivery_d
     DeliveryLines,
     /// w, \[d, c_id, amount\]; c_balance grows by the amount, c_delivery_cnt by one
     DeliveryCustomer,
@@ -124,10 +124,10 @@ pub const NAMES: [&str; Statement::ALL.len()] = {
 };
 
 impl Statement {
-    /// The statements of a dialect's file, in the order of their numbers.
+    /// Selects the statements from a dialect's file, in the order of their numbers.
     ///
     /// # Errors
-    /// What is missing or too much.
+    /// The missing or unknown statement.
     pub fn load(file: &str) -> Result<Vec<&str>, String> {
         script::select(file, &NAMES)
     }

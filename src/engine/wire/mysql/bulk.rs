@@ -1,4 +1,4 @@
-//! Rows as the text that `LOAD DATA` reads.
+//! Rows as text for `LOAD DATA`.
 
 use std::io::Write;
 
@@ -8,12 +8,12 @@ use super::value::date_text;
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Part, Rows};
 
-/// Bytes that are handed over at once: what a packet of the protocol is filled with.
+/// Bytes that are passed on at once, in one packet of the protocol.
 const CHUNK: usize = 256 << 10;
-/// Room for the largest row beyond a chunk, so that a buffer rarely grows.
+/// Space for the largest row beyond a chunk, so that a buffer rarely grows.
 const MARGIN: usize = 8 << 10;
 
-/// The statement that takes rows with these columns. The file's name means nothing: the rows come from the client's
+/// The statement that loads rows with these columns. The file name has no meaning: the rows come from the client's
 /// memory.
 pub fn statement(table: &str, columns: &[&str]) -> String {
     format!(
@@ -24,12 +24,12 @@ pub fn statement(table: &str, columns: &[&str]) -> String {
     )
 }
 
-/// Takes rows and holds their text until it is fetched.
+/// Receives rows and buffers their text.
 #[derive(Debug)]
 pub struct TextRows {
     buffer: BytesMut,
     in_row: bool,
-    /// The date that came last: nearly all of a population are the same.
+    /// The last date: nearly all dates of a population are the same.
     date: (Timestamp, String),
 }
 
@@ -41,7 +41,7 @@ impl Default for TextRows {
 }
 
 impl TextRows {
-    /// What was written, if that is a chunk or more.
+    /// The buffered text, if it is at least a chunk.
     pub fn chunk(&mut self) -> Option<Bytes> {
         (self.buffer.len() >= CHUNK).then(|| {
             let chunk = self.buffer.split().freeze();
@@ -50,7 +50,7 @@ impl TextRows {
         })
     }
 
-    /// What is left.
+    /// The remaining text.
     pub fn rest(&mut self) -> Bytes {
         self.buffer.split().freeze()
     }
@@ -85,7 +85,7 @@ impl RowSink for TextRows {
                 }
                 self.buffer.put_slice(self.date.1.as_bytes());
             }
-            // A buffer takes whatever is written to it.
+            // Writing to a buffer cannot fail.
             Value::Int(number) => drop(write!((&mut self.buffer).writer(), "{number}")),
             Value::Money(amount) => drop(write!((&mut self.buffer).writer(), "{amount}")),
             Value::Rate(rate) => drop(write!((&mut self.buffer).writer(), "{rate}")),
@@ -98,7 +98,7 @@ impl RowSink for TextRows {
     }
 }
 
-/// The text of a part of a population, a chunk at a time.
+/// The text of a part of a population in chunks.
 pub struct Chunks<R> {
     rows: R,
     part: Part,
@@ -107,7 +107,7 @@ pub struct Chunks<R> {
 }
 
 impl<R: Rows> Chunks<R> {
-    /// Of a part.
+    /// For a part.
     pub fn new(rows: R, part: Part) -> Self {
         Chunks { rows, part, next: 0, text: TextRows::default() }
     }

@@ -1,4 +1,4 @@
-//! What a database holds of a workload, as the server's catalog and Graymark's own tables say.
+//! The state of a workload's tables, from the server's catalog and Graymark's own tables.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,16 +12,16 @@ use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 
-/// The tables of Graymark's own in a workload's database.
+/// Graymark's own tables in a workload's database.
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
 const METADATA_SQL: &str = include_str!("metadata.sql");
 const FORMAT: u32 = 1;
-/// The comment of the manifest's table where Graymark also made the database.
+/// The comment of the manifest's table if Graymark created the database.
 const OWN_DATABASE: &str = "in a database that Graymark made";
 
-/// What a database holds. The connection need not be to that database, which need not exist.
+/// The state of a database, which need not exist. The connection need not use it.
 pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
-    let failed = |error| of_command("cannot look at the database", &error);
+    let failed = |error| of_command("cannot read the state of the database", &error);
     let query = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE \
         table_schema = ?";
     let there: BTreeMap<String, String> =
@@ -40,7 +40,7 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
         let query = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND \
             routine_type = 'PROCEDURE'";
         let procedures: Vec<String> = conn.rows_of(query, (database,)).await.map_err(failed)?;
-        // Names of procedures are compared without their case.
+        // Names of procedures are not case-sensitive.
         let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
         let names = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
         let names: Vec<&str> = names.chain(made.iter().map(|made| made.name).filter(|name| is_there(name))).collect();
@@ -56,7 +56,7 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
     }
     let query = format!("SELECT workload, manifest, state FROM `{database}`.graymark_manifest");
     let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.rows(query).await.map_err(failed)?;
-    // A load that was killed before its first word.
+    // A load that was killed before it wrote the manifest.
     if rows.is_empty() && !sql.tables.iter().any(|table| there.contains_key(table.name)) {
         return Ok(DatabaseState::Nothing);
     }
@@ -100,8 +100,8 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
     })
 }
 
-/// Whether a catalog that shows nothing may be believed: it hides what the user has no right to. Asked for a table, the
-/// server tells the two apart.
+/// Checks that an empty catalog means an empty database: it hides objects without privileges. An error for a table
+/// distinguishes the two.
 async fn may_look(conn: &mut Conn, database: &str) -> Result<(), Error> {
     match conn.rows::<Option<String>>(format!("SELECT workload FROM `{database}`.{} LIMIT 1", METADATA[0])).await {
         Ok(_) => Ok(()),
@@ -111,27 +111,27 @@ async fn may_look(conn: &mut Conn, database: &str) -> Result<(), Error> {
 }
 
 /// The columns of all tables, as table and column.
-async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, String)>, mysql_async::Error> {
+pub async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, String)>, mysql_async::Error> {
     let sql = "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE \
         table_schema = ?";
     Ok(conn.rows_of::<(String, String)>(sql, (database,)).await?.into_iter().collect())
 }
 
-/// What else would be broken if `tables` of the connection's database were gone, as far as this user may see it.
+/// Other objects that depend on the workload's tables, as far as this user may see them.
 pub async fn dependents(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<Dependent>, Error> {
     let tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
     let found: Result<Vec<(String, String, String)>, _> = conn.rows(sql.dependents()?).await;
-    let found = found.map_err(|error| of_command("cannot see what hangs on the tables", &error))?;
+    let found = found.map_err(|error| of_command("cannot query dependents of the tables", &error))?;
     Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), &tables))
 }
 
-/// Notes with the tables that Graymark made the database for them.
+/// Stores that Graymark created the database for these tables.
 pub async fn note_own_database(conn: &mut Conn) -> Result<(), Error> {
     let note = format!("ALTER TABLE {} COMMENT = '{OWN_DATABASE}'", METADATA[0]);
     conn.query_drop(note).await.map_err(|error| of_command("cannot create the tables", &error))
 }
 
-/// Whether Graymark made the database.
+/// Whether Graymark created the database.
 pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, mysql_async::Error> {
     let sql =
         "SELECT CAST(table_comment AS CHAR) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?";
@@ -139,8 +139,8 @@ pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, my
     Ok(comment.as_deref() == Some(OWN_DATABASE))
 }
 
-/// Creates the workload's tables and Graymark's own, empty, so far as they are not there. Each statement is a
-/// transaction of its own, and the manifest comes first: what was interrupted here is an unfinished load.
+/// Creates missing tables of the workload and of Graymark, empty. Each statement is its own transaction, and the
+/// manifest comes first: an interruption leaves an unfinished load.
 pub async fn create(conn: &mut Conn, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     let json = serde_json::to_string(manifest)
         .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
@@ -158,19 +158,19 @@ pub async fn create(conn: &mut Conn, sql: &WorkloadSql, manifest: &Manifest) -> 
     create().await.map_err(|error| of_command("cannot create the tables", &error))
 }
 
-/// Marks the load as ended.
+/// Marks the load as complete.
 pub async fn complete(conn: &mut Conn) -> Result<(), Error> {
     let done = conn.query_drop("UPDATE graymark_manifest SET state = 'complete'").await;
     done.map_err(|error| of_command("cannot end the load", &error))
 }
 
-/// Parts of the population that are loaded: table, number, rows.
+/// Loaded parts of the population: table, number, rows.
 pub async fn parts(conn: &mut Conn) -> Result<Vec<(String, u32, u64)>, Error> {
     let parts = conn.rows("SELECT table_name, number, row_count FROM graymark_parts").await;
-    parts.map_err(|error| of_command("cannot read what is loaded already", &error))
+    parts.map_err(|error| of_command("cannot read which parts are loaded", &error))
 }
 
-/// Bytes of all tables and indexes of the database, as the storage engine estimates them.
+/// Bytes of all tables and indexes of the database, as estimated by the storage engine.
 pub async fn bytes(conn: &mut Conn) -> Result<Option<u64>, Error> {
     let sql = "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE \
         table_schema = DATABASE()";
@@ -179,14 +179,14 @@ pub async fn bytes(conn: &mut Conn) -> Result<Option<u64>, Error> {
     Ok(bytes.flatten())
 }
 
-/// Whether an index of this name is in the connection's database.
+/// Whether the connection's database has an index with this name.
 pub async fn has_index(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
     let sql = "SELECT count(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = ?";
     let found: Option<u64> = conn.first_of(sql, (name,)).await?;
     Ok(found.is_some_and(|found| found > 0))
 }
 
-/// Whether a constraint of this name is in the connection's database.
+/// Whether the connection's database has a constraint with this name.
 pub async fn has_constraint(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
     let sql = "SELECT count(*) FROM information_schema.table_constraints WHERE constraint_schema = DATABASE() AND \
         constraint_name = ?";

@@ -1,4 +1,4 @@
-//! Questions to a loaded database: its consistency, its running totals, its settings.
+//! Consistency conditions, cumulative totals and settings of a loaded database.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -19,8 +19,8 @@ use crate::workload::trace::Trace;
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
 
-/// System variables that matter to the result.
-const SETTINGS: [&str; 22] = [
+/// System variables that affect the result.
+const SETTINGS: [&str; 23] = [
     "binlog_format",
     "default_storage_engine",
     "innodb_adaptive_hash_index",
@@ -34,6 +34,7 @@ const SETTINGS: [&str; 22] = [
     "innodb_log_file_size",
     "innodb_page_size",
     "innodb_redo_log_capacity",
+    "innodb_rollback_on_timeout",
     "innodb_snapshot_isolation",
     "log_bin",
     "max_connections",
@@ -45,34 +46,36 @@ const SETTINGS: [&str; 22] = [
     "version_comment",
 ];
 
-/// MariaDB tells which variables someone has set; not what could hold a password, nor where files lie, where it listens
-/// and how names look.
+/// MariaDB reports which variables were changed; excluded are passwords, paths, addresses and display formats.
 const CHANGED: &str = "SELECT LOWER(variable_name), global_value FROM information_schema.system_variables \
     WHERE global_value_origin IN ('CONFIG', 'COMMAND-LINE', 'SQL') AND variable_name NOT REGEXP \
-    '(PASSWORD|KEY|AUTH|DIR$|FILE$|SOCKET|^PORT$|BIND_ADDRESS|HOSTNAME|CHARACTER_SET|COLLATION|^PID|LOG_ERROR|TIMESTAMP|USER|SSL|TLS|\
+    '(PASSWORD|KEY|AUTH|DIR$|FILE$|SOCKET|^PORT$|BIND_ADDRESS|HOSTNAME|CHARACTER_SET|COLLATION|^PID|\
+     LOG_ERROR|TIMESTAMP|USER|SSL|TLS|\
     SECURE_FILE_PRIV|SKIP_NETWORKING)'";
 
-/// Tables of a database that InnoDB does not keep.
+/// Tables of a database with another storage engine than InnoDB.
 const ENGINES: &str = "SELECT table_name AS name, engine AS kept_by FROM information_schema.tables \
     WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (engine IS NULL OR engine <> 'InnoDB') ORDER BY \
     table_name";
 
-/// One of the databases that hold the same: there are several in a private cluster.
+/// One copy of the database: a private cluster has several.
 pub struct Replica {
-    /// What it is called; nothing if there is one.
+    /// The node's name; empty for a single server.
     pub node: String,
     /// A connection to it.
     pub conn: Conn,
 }
 
-/// Runs the workload's conditions one after the other. Each has to hold in every copy.
+/// Checks the workload's conditions one after the other. Each has to hold in every copy.
 pub async fn check(
     copies: &mut [Replica],
     sql: &WorkloadSql,
     told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
-    for condition in script::statements(sql.consistency()) {
+    let conditions = script::statements(sql.consistency());
+    told(CheckStep::Conditions(conditions.len()));
+    for condition in conditions {
         told(CheckStep::Began(condition.name));
         let mut whole: Option<Finding> = None;
         for copy in copies.iter_mut() {
@@ -93,7 +96,7 @@ pub async fn check(
     Ok(findings)
 }
 
-/// Adds what was found in another copy.
+/// Merges the finding of another copy.
 fn add(whole: &mut Finding, other: Finding) {
     whole.offending += other.offending;
     whole.seconds += other.seconds;
@@ -101,7 +104,7 @@ fn add(whole: &mut Finding, other: Finding) {
     whole.examples.truncate(EXAMPLES);
 }
 
-/// Runs one condition: a statement is one snapshot.
+/// Checks one condition: a statement is one snapshot.
 pub async fn condition_holds(conn: &mut Conn, condition: &Named<'_>) -> Result<Finding, Error> {
     let finding = find(conn, condition).await;
     finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))
@@ -137,7 +140,7 @@ fn show(row: &Row) -> String {
     pairs.collect::<Vec<_>>().join(" ")
 }
 
-/// The running totals of the workload's effects, which have to be the same in every copy.
+/// The cumulative totals of the workload's effects, which have to be the same in every copy.
 pub async fn effects(copies: &mut [Replica], sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
     let mut first: Option<(String, Vec<i64>)> = None;
     for Replica { node, conn } in copies {
@@ -167,7 +170,7 @@ async fn effects_of(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<i64>, Erro
     sql.effects.iter().map(total).collect()
 }
 
-/// How many rows there are for each trace.
+/// The number of rows that match each trace.
 pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
     for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
@@ -178,7 +181,7 @@ pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64
     Ok(Some(found))
 }
 
-/// The settings of a session that matter to the result.
+/// The settings of a session that affect the result.
 pub async fn settings(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<BTreeMap<String, String>, Error> {
     let failed = |error| of_command("cannot read the settings", &error);
     let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");

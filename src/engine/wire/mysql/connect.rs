@@ -1,4 +1,4 @@
-//! Where a MySQL or MariaDB server is and how to get in: URL, environment, option file, TLS.
+//! The address of a MySQL or MariaDB server and the way to connect: URL, environment, option file, TLS.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,22 +14,22 @@ use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
-use crate::engine::hosts::{Hosts, Place, Wanted, none_took_it};
+use crate::engine::hosts::{Hosts, Place, Role, none_took_it};
 use crate::engine::relay::Relay;
 use crate::url::{MYSQL, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
-/// Seconds that a connection may take, from the first packet to the server's readiness.
+/// Timeout of a connection attempt in seconds, from the first packet until the server is ready.
 const CONNECT_SECONDS: u64 = 30;
 const DEFAULT_PORT: u16 = 3306;
-/// Statements that the driver may keep prepared. It closes further ones behind the back of who holds them.
+/// The maximum number of statements that the driver caches. It closes further ones although they are in use.
 const MOST_STATEMENTS: usize = 1_000;
-/// The largest packet, in bytes: as much as a server takes by default. Rows are sent in far smaller ones.
+/// The largest packet, in bytes: the servers' default limit. Rows are sent in far smaller ones.
 const LARGEST_PACKET: usize = 16 << 20;
-/// Seconds after which the driver takes an idle connection for closed: the servers' own default.
+/// Seconds after which the driver assumes that an idle connection is closed: the servers' own default.
 const IDLE_SECONDS: usize = 28_800;
-/// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are
-/// errors. Tables that someone else keeps locked are waited for as long as rows are, not the default of a day.
+/// Graymark's dates are UTC; its SQL needs the servers' default mode, in which rows and texts that do not fit are
+/// errors. The timeout for table locks is that of row locks, not the default of a day.
 const SESSION: &str = "SET SESSION time_zone = '+00:00', lock_wait_timeout = 60, \
     sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_IN_DATE,NO_ZERO_DATE'";
 
@@ -38,30 +38,30 @@ const SESSION: &str = "SET SESSION time_zone = '+00:00', lock_wait_timeout = 60,
 pub struct Target {
     /// The hosts of the URL.
     hosts: Hosts,
-    /// The one that is meant now: before a choice, the first.
+    /// The current one; before one is chosen, the first.
     host: Host,
     port: u16,
-    /// Where sessions connect to instead, if they are led through a relay.
+    /// The relay to which sessions connect instead, if there is one.
     led: Option<(Host, u16)>,
     user: String,
-    /// The database of the URL; the workload's name serves if there is none.
+    /// The database of the URL; the default is the workload's name.
     database: Option<String>,
     password: Option<Password>,
     ssl_mode: Mode,
     ssl: Option<SslOpts>,
     ssl_ca: Option<PathBuf>,
     timeout: Duration,
-    /// What is said there.
+    /// The dialect.
     pub dialect: &'static Dialect,
-    /// What to tell the user, such as an option file that was ignored.
+    /// Warnings for the user, such as an ignored option file.
     pub warnings: Vec<String>,
 }
 
-/// Databases in which a server keeps what it knows of itself.
+/// System databases of a server.
 const OF_THE_SERVER: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
 
 impl Target {
-    /// Reads a `mysql://` URL; what it leaves open comes from the environment and the option file.
+    /// Parses a `mysql://` URL; missing parts come from the environment and the option file.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
         let parts = Parts::of(url, &MYSQL)?;
         if let Some(database) = parts.last("database").filter(|name| name.contains('`') || name.contains('\0')) {
@@ -82,7 +82,7 @@ impl Target {
         let Place { host, port } = hosts.first().clone();
         let file =
             environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();
-        // A password of the file is meant for the file's user.
+        // A password of the file belongs to the file's user.
         let user = parts.last("user").map(str::to_owned).or_else(|| file.user.clone()).or_else(own_name);
         let user =
             user.ok_or_else(|| Error::Usage("who connects? Give a user: mysql://USER@HOST/DATABASE".to_owned()))?;
@@ -116,7 +116,7 @@ impl Target {
         })
     }
 
-    /// The URL without password, with all else that is needed to connect in the same way again.
+    /// The URL without password, with everything else that is needed to connect again.
     pub fn url(&self) -> String {
         let (user, database) = (encoded(&self.user), self.database.as_deref().map(encoded).unwrap_or_default());
         let mut more = Vec::new();
@@ -140,33 +140,33 @@ impl Target {
         format!("mysql://{user}@{place}/{database}{query}")
     }
 
-    /// The database that holds a workload.
+    /// The database of a workload.
     pub fn database<'a>(&'a self, workload: &'a str) -> &'a str {
         self.database.as_deref().unwrap_or(workload)
     }
 
-    /// Whether the database has the workload's name because the URL gives none: then Graymark makes and removes it.
+    /// Whether the database has the workload's name because the URL names none: then Graymark creates and drops it.
     pub fn own_database(&self) -> bool {
         self.database.is_none()
     }
 
-    /// Whether the server is on this machine, as far as the address tells.
+    /// Whether the server's address is one of this machine.
     pub fn is_local(&self) -> bool {
         self.hosts.are_local() && !self.hosts.several()
     }
 
-    /// The names of several hosts; none if there is one.
+    /// The names of several hosts; empty for a single one.
     pub fn several(&self) -> Vec<String> {
         let name = |place: &Place| self.at(place).place();
         if self.hosts.several() { self.hosts.places().map(name).collect() } else { Vec::new() }
     }
 
-    /// The same, at each of its hosts alone.
+    /// The same target for each of its hosts alone.
     pub fn each(&self) -> impl Iterator<Item = Target> {
         self.hosts.places().map(|place| Target { hosts: Hosts::one(place.clone()), ..self.at(place) })
     }
 
-    /// The same, at one of its hosts.
+    /// The same target at one of its hosts.
     fn at(&self, place: &Place) -> Target {
         Target { host: place.host.clone(), port: place.port, ..self.clone() }
     }
@@ -178,18 +178,18 @@ impl Target {
         }
     }
 
-    /// Leads sessions to its server through a relay, if it is one server, whoever it is.
+    /// Connects sessions through a relay, if the URL names a single server, whatever its role.
     ///
     /// # Errors
-    /// If the relay cannot be had.
+    /// If the relay cannot listen.
     pub fn lead(&mut self, relay: &Relay) -> Result<(), Error> {
-        if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
+        if !self.hosts.several() && self.hosts.wanted == Role::Any {
             self.led = Some(relay.lead_to(&self.host, self.port)?);
         }
         Ok(())
     }
 
-    /// The same, at the entry of the relay if sessions are led through one. A certificate still has to name the server.
+    /// The same target at the address of the relay, if there is one. A certificate still has to name the server.
     fn through_relay(&self) -> Target {
         let Some((host, port)) = self.led.clone() else { return self.clone() };
         let ssl = match &self.host {
@@ -207,10 +207,10 @@ impl Target {
             .prefer_socket(false)
             .tcp_nodelay(true)
             .stmt_cache_size(MOST_STATEMENTS)
-            // The driver would ask the server for these, and panics at an answer that is no number.
+            // Otherwise the driver queries these from the server, and panics if the answer is not a number.
             .max_allowed_packet(Some(LARGEST_PACKET))
             .wait_timeout(Some(IDLE_SECONDS))
-            // An update counts the rows that it finds, also if it changes nothing of them.
+            // An update counts matched rows, even if it changes nothing.
             .client_found_rows(true)
             .setup(vec![SESSION])
             .ssl_opts(ssl);
@@ -220,19 +220,19 @@ impl Target {
         }
     }
 
-    /// Connects to the first host that does, to a database if one is given. `settings` are further assignments for the
+    /// Connects to the first suitable host, to a database if one is given. `settings` are further assignments for the
     /// session.
     pub async fn connect(&self, database: Option<&str>, settings: &[&str]) -> Result<Conn, Error> {
         self.reach(database, settings, false).await.map(|(conn, _)| conn)
     }
 
-    /// The same for a session that executes transactions, and the number of its host.
+    /// The same for a session that executes transactions; also returns the index of its host.
     pub async fn connect_session(&self, database: Option<&str>, settings: &[&str]) -> Result<(Conn, usize), Error> {
         self.reach(database, settings, true).await
     }
 
     async fn reach(&self, database: Option<&str>, settings: &[&str], session: bool) -> Result<(Conn, usize), Error> {
-        if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
+        if !self.hosts.several() && self.hosts.wanted == Role::Any {
             let conn = match session {
                 true => self.through_relay().connect_here(database, settings).await,
                 false => self.connect_here(database, settings).await,
@@ -257,9 +257,9 @@ impl Target {
         Err(none_took_it(&reasons))
     }
 
-    /// Why a host is not one that is wanted; none if it is. A replica is told to be read-only.
+    /// Why a host does not have the required role; `None` if it has. Replicas are configured as read-only.
     async fn against(&self, conn: &mut Conn) -> Result<Option<&'static str>, Error> {
-        if self.hosts.wanted == Wanted::Any {
+        if self.hosts.wanted == Role::Any {
             return Ok(None);
         }
         let read_only: Result<Option<i64>, _> = conn.first("SELECT CAST(@@global.read_only AS SIGNED)").await;
@@ -268,13 +268,11 @@ impl Target {
         Ok(self.hosts.wanted.against(read_only, read_only))
     }
 
-    /// Connects to the host that is meant.
+    /// Connects to the current host.
     async fn connect_here(&self, database: Option<&str>, settings: &[&str]) -> Result<Conn, Error> {
         let connecting = async {
             match Conn::new(self.options(database, self.ssl.clone())).await {
-                Err(mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer))
-                    if self.ssl_mode == Mode::Preferred =>
-                {
+                Err(error) if self.ssl_mode == Mode::Preferred && tls::is_not_to_be_had(&error) => {
                     Conn::new(self.options(database, None)).await
                 }
                 done => done,
@@ -297,12 +295,12 @@ impl Target {
         Ok(conn)
     }
 
-    /// Awaits the answer to the first question on a new connection.
+    /// Waits for the first answer on a new connection, with a timeout.
     pub async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| Err(self.silent()))
     }
 
-    /// Whether the server says anything at all, be it that it takes no connection.
+    /// Whether the server answers at all, even by refusing a connection.
     pub async fn answers(&self) -> bool {
         for place in self.hosts.places() {
             if self.at(place).answers_here().await {
@@ -333,7 +331,7 @@ impl Target {
         ))
     }
 
-    /// Why it did not work and what to do, in one line.
+    /// Why connecting failed and what to do, in one line.
     fn explain(&self, error: &mysql_async::Error, database: Option<&str>) -> Error {
         let (place, user) = (self.place(), &self.user);
         let text = match error {
@@ -388,6 +386,7 @@ impl Target {
             mysql_async::Error::Io(IoError::Tls(error)) => self.explain_tls(&one_line(&error.to_string())),
             mysql_async::Error::Io(IoError::Io(error)) => {
                 match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                    Some(tls) if tls::has_no_common_cipher(tls) => self.explain_cipher(),
                     Some(tls) => self.explain_certificate(tls),
                     None => self.explain_io(error),
                 }
@@ -446,6 +445,14 @@ impl Target {
         }
     }
 
+    fn explain_cipher(&self) -> String {
+        format!(
+            "{} has no TLS that Graymark has, too (TLS 1.3, or 1.2 with ECDHE): MySQL before 8.0.16 offers DHE only; use \
+             a later server, or trust the network with ssl-mode=DISABLED",
+            self.place()
+        )
+    }
+
     fn explain_tls(&self, why: &str) -> String {
         format!("TLS with {} failed: {why}; see ssl-mode and ssl-ca", self.place())
     }
@@ -455,7 +462,7 @@ impl Target {
     }
 }
 
-/// Of several hosts, what the one that needs it most has.
+/// The strictest default of several hosts.
 fn default_ssl_mode(hosts: &Hosts) -> Mode {
     if !hosts.are_local() {
         Mode::VerifyIdentity

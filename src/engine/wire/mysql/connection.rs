@@ -1,9 +1,11 @@
-//! A session's connection: statements prepared once, worked one after the other.
+//! A session's connection: prepared statements, executed one after the other.
 //!
-//! The protocol answers one statement before it takes the next, so that an exchange takes a round trip a statement.
-//! What makes up for that: columns of arguments go as one document, and a statement takes all of their places at once.
-
-use std::fmt::Write as _;
+//! The protocol answers one prepared statement before it accepts the next, so that an exchange takes a round trip per
+//! statement. To compensate, columns of arguments are sent as one JSON document, and a statement processes all of their
+//! rows
+//! at once. If a dialect does not support that, an exchange is sent as one text of several statements, in one round
+//! trip:
+//! see [`super::together`].
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params, Statement, Value as Wire};
@@ -12,51 +14,85 @@ use super::connect::Target;
 use super::failure;
 use super::query::Read;
 use super::reply::read;
+use super::together;
 use super::value::{to_wire, values};
 use crate::engine::dialect::Dialect;
+use crate::engine::sql::columns::json;
 use crate::engine::sql::{self, Arg, Call, Command, Counts, Reply};
 use crate::engine::{Error, Failure};
-use crate::workload::value::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parameter {
-    /// An argument by its place.
+    /// An argument by its index.
     Argument(usize),
     /// All columns as a document.
     Columns,
 }
 
-/// A command, of one or several of SQL's statements; those that return rows give the answer.
+/// A command of one or several SQL statements; those that return rows give the answer.
 ///
 /// `?1` stands for the first argument, and so on. `?*` stands for all arguments that are columns, as a JSON array with
-/// an array for each of their places, for `JSON_TABLE`. Without it, a command with columns is worked once for each
-/// place.
+/// an array for each of their rows, for `JSON_TABLE`. Without it, a command with columns is executed once for each row.
 struct Prepared {
     statements: Vec<(Statement, Vec<Parameter>)>,
+    /// The statements between their parameters, if they are sent as text.
+    texts: Vec<(Vec<String>, Vec<Parameter>)>,
     writes: bool,
     reply: Reply,
 }
 
 impl Prepared {
     fn takes_columns_whole(&self) -> bool {
-        self.statements.iter().any(|(_, parameters)| parameters.contains(&Parameter::Columns))
+        let prepared = self.statements.iter().map(|(_, parameters)| parameters);
+        prepared.chain(self.texts.iter().map(|(_, parameters)| parameters)).any(|all| all.contains(&Parameter::Columns))
+    }
+
+    /// How often it is executed for these arguments.
+    fn turns(&self, arguments: &[Arg<'_>]) -> usize {
+        match arguments.iter().filter_map(Arg::places).max() {
+            None => 1,
+            Some(0) => 0,
+            Some(_) if self.takes_columns_whole() => 1,
+            Some(places) => places,
+        }
+    }
+}
+
+/// A statement of a text, and the call to which its answer belongs.
+struct Sent {
+    /// The index of its call.
+    place: usize,
+    reply: Reply,
+    /// Whether its rows are the answer.
+    last: bool,
+}
+
+/// The SQL text that begins or ends a transaction.
+fn control_text(call: &Call<'_>) -> &'static str {
+    match call {
+        Call::Begin => "START TRANSACTION",
+        Call::Commit => "COMMIT",
+        Call::Rollback | Call::Statement(..) => "ROLLBACK",
     }
 }
 
 /// A connection that executes the commands of a workload by their numbers.
 pub struct Connection {
     conn: Conn,
-    /// The number of its host in the URL.
+    /// The index of its host in the URL.
     host: usize,
     commands: Vec<Option<Prepared>>,
     /// Whether a transaction is open.
     open: bool,
     lost: bool,
+    round_trips: u64,
+    /// The buffer for the text of an exchange.
+    text: String,
     dialect: &'static Dialect,
 }
 
 impl Connection {
-    /// Connects to a database and prepares. `isolation` in SQL's words, such as `read committed`.
+    /// Connects to a database and prepares statements. `isolation` as in SQL, such as `read committed`.
     pub async fn open(
         target: &Target,
         database: &str,
@@ -72,27 +108,35 @@ impl Connection {
                 prepared.push(None);
                 continue;
             };
-            let mut statements = Vec::new();
+            let (mut statements, mut texts) = (Vec::new(), Vec::new());
             for (sql, parameters) in
                 parse(sql).map_err(|why| Error::Database(format!("a statement of the dialect is wrong: {why}")))?
             {
                 has_procedure(&mut conn, &sql).await?;
                 let statement = conn.prep(&*sql).await.map_err(|error| {
                     let what = match failure::code(&error) {
-                        Some(1064) => {
+                        Some(1064) if sql.contains("RETURNING") => {
                             "cannot prepare the workload's statements, which use what only MariaDB has (RETURNING): \
-                             run with --via \
-                             procedures, or with dialect=mysql-plain in the URL"
+                             give dialect=mysql-plain in the URL, or run with --via procedures (acid needs statements, \
+                             for it holds transactions open)"
                         }
                         _ => "cannot prepare the workload's statements",
                     };
                     failure::of_command(what, &error)
                 })?;
-                statements.push((statement, parameters));
+                if dialect.together {
+                    // It was prepared to check that the server accepts it.
+                    let closed = conn.close(statement).await;
+                    closed.map_err(|error| failure::of_command("cannot prepare the workload's statements", &error))?;
+                    texts.push((together::pieces(&sql), parameters));
+                } else {
+                    statements.push((statement, parameters));
+                }
             }
-            prepared.push(Some(Prepared { statements, writes: *writes, reply: *reply }));
+            prepared.push(Some(Prepared { statements, texts, writes: *writes, reply: *reply }));
         }
-        Ok(Connection { conn, host, commands: prepared, open: false, lost: false, dialect })
+        let (open, lost, round_trips, text) = (false, false, 0, String::new());
+        Ok(Connection { conn, host, commands: prepared, open, lost, round_trips, text, dialect })
     }
 
     fn failed(&mut self, error: &mysql_async::Error, ambiguous: bool) -> Failure {
@@ -102,13 +146,11 @@ impl Connection {
     }
 
     async fn work(&mut self, at: usize, call: &Call<'_>, on_row: &mut OnRow<'_>) -> Result<u64, Problem> {
-        let control = match call {
-            Call::Begin => "START TRANSACTION",
-            Call::Commit => "COMMIT",
-            Call::Rollback => "ROLLBACK",
-            Call::Statement(number, arguments) => return self.statement(at, *number, arguments, on_row).await,
-        };
-        self.conn.query_drop(control).await.map_err(Problem::Database)?;
+        if let Call::Statement(number, arguments) = call {
+            return self.statement(at, *number, arguments, on_row).await;
+        }
+        self.round_trips += 1;
+        self.conn.query_drop(control_text(call)).await.map_err(Problem::Database)?;
         Ok(0)
     }
 
@@ -122,24 +164,18 @@ impl Connection {
         let Some(command) = self.commands.get(number).and_then(Option::as_ref) else {
             return Err(Problem::Row(Failure::Invalid(format!("there is no statement {number}"))));
         };
-        let places = arguments.iter().filter_map(Arg::places).max();
-        let turns = match places {
-            None => 1,
-            Some(0) => 0,
-            Some(_) if command.takes_columns_whole() => 1,
-            Some(places) => places,
-        };
         let mut count = 0;
-        for turn in 0..turns {
+        for turn in 0..command.turns(arguments) {
             let mut last = 0;
             for (statement, parameters) in &command.statements {
                 let bound = parameters.iter().map(|parameter| match parameter {
                     Parameter::Argument(place) => arguments.get(*place)?.at(turn).map(to_wire),
-                    Parameter::Columns => Some(document(arguments, places.unwrap_or(0))),
+                    Parameter::Columns => Some(document(arguments)),
                 });
                 let Some(bound) = bound.collect::<Option<Vec<Wire>>>() else {
                     return Err(Problem::Row(Failure::Invalid(format!("statement {number} has other arguments"))));
                 };
+                self.round_trips += 1;
                 let mut result = self.conn.exec_iter(statement, positional(bound)).await.map_err(Problem::Database)?;
                 last = result.affected_rows();
                 let mut rows = 0;
@@ -148,7 +184,7 @@ impl Connection {
                     rows += 1;
                     read(command.reply, &values(row), &mut |row| on_row(at, row)).map_err(Problem::Row)?;
                 }
-                // The columns of a call are not known beforehand.
+                // The result columns of a CALL are not known in advance.
                 if rows > 0 || statement.num_columns() > 0 {
                     last = rows;
                 }
@@ -158,21 +194,156 @@ impl Connection {
         Ok(count)
     }
 
-    /// Whether a call can have committed something when its answer is missing.
-    fn can_commit(&self, call: &Call<'_>) -> bool {
-        match call {
-            Call::Commit => true,
-            Call::Statement(number, _) => {
-                let command = self.commands.get(*number).and_then(Option::as_ref);
-                !self.open && command.is_some_and(|command| command.writes)
+    /// Writes all calls as one text; returns the expected answers.
+    fn write(&self, calls: &[Call<'_>], text: &mut String) -> Result<Vec<Sent>, Failure> {
+        let mut all = Vec::new();
+        for (place, call) in calls.iter().enumerate() {
+            let (number, arguments) = match call {
+                Call::Statement(number, arguments) => (*number, *arguments),
+                control => {
+                    text.push_str(control_text(control));
+                    text.push(';');
+                    all.push(Sent { place, reply: Reply::Rows, last: true });
+                    continue;
+                }
+            };
+            let Some(command) = self.commands.get(number).and_then(Option::as_ref) else {
+                return Err(Failure::Invalid(format!("there is no statement {number}")));
+            };
+            for turn in 0..command.turns(arguments) {
+                for (number_here, (pieces, parameters)) in (1..).zip(&command.texts) {
+                    let mut pieces = pieces.iter();
+                    text.push_str(pieces.next().map_or("", String::as_str));
+                    for (parameter, piece) in parameters.iter().zip(pieces) {
+                        match parameter {
+                            Parameter::Argument(at) => match arguments.get(*at).and_then(|given| given.at(turn)) {
+                                Some(value) => together::literal(value, text),
+                                None => {
+                                    return Err(Failure::Invalid(format!("statement {number} has other arguments")));
+                                }
+                            },
+                            Parameter::Columns => together::quoted(&json(arguments), text),
+                        }
+                        text.push_str(piece);
+                    }
+                    text.push(';');
+                    all.push(Sent { place, reply: command.reply, last: number_here == command.texts.len() });
+                }
             }
-            Call::Begin | Call::Rollback => false,
+        }
+        Ok(all)
+    }
+
+    /// Sends all calls as one text, and reads the answers. An error contains the index of the first call whose answer
+    /// is missing or unreadable.
+    async fn work_together(
+        &mut self,
+        calls: &[Call<'_>],
+        (sent, text): (&[Sent], &str),
+        on_row: &mut OnRow<'_>,
+    ) -> Result<Counts, (usize, Problem)> {
+        let mut counts: Counts = calls.iter().map(|_| 0).collect();
+        let Some(first) = sent.first() else { return Ok(counts) };
+        self.round_trips += 1;
+        let result = self.conn.query_iter(text).await;
+        let mut result = result.map_err(|error| (first.place, Problem::Database(error)))?;
+        for Sent { place, reply, last } in sent {
+            let affected = result.affected_rows();
+            let columns = result.columns();
+            let mut rows = 0;
+            loop {
+                match result.next().await {
+                    Ok(Some(row)) => {
+                        rows += 1;
+                        let read = read(*reply, &values(row), &mut |row| on_row(*place, row));
+                        read.map_err(|failure| (*place, Problem::Row(failure)))?;
+                    }
+                    Ok(None) => break,
+                    Err(error) => return Err((*place, Problem::Database(error))),
+                }
+            }
+            // Without columns there is no answer; an error in its place has just been read.
+            let Some(columns) = columns else {
+                let why = "the server has answered fewer statements than it was sent".to_owned();
+                return Err((*place, Problem::Row(Failure::Invalid(why))));
+            };
+            if let Some(count) = counts.get_mut(*place).filter(|_| *last) {
+                *count += if columns.is_empty() { affected } else { rows };
+            }
+        }
+        // Which answer belongs to which statement is then unknown.
+        if let (Some(_), Some(last)) = (result.columns(), sent.last()) {
+            let why = "the server has answered more statements than it was sent".to_owned();
+            return Err((last.place, Problem::Row(Failure::Invalid(why))));
+        }
+        Ok(counts)
+    }
+
+    async fn exchange_together(&mut self, calls: &[Call<'_>], on_row: &mut OnRow<'_>) -> Result<Counts, Failure> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        let worked = match self.write(calls, &mut text) {
+            Ok(sent) => self.work_together(calls, (&sent, &text), on_row).await,
+            Err(failure) => return Err(self.clean_up(failure).await),
+        };
+        self.text = text;
+        let failure = match worked {
+            Ok(counts) => {
+                for call in calls {
+                    self.worked(call);
+                }
+                return Ok(counts);
+            }
+            Err((place, Problem::Database(error))) => {
+                // The server executes nothing after a refused statement; for unanswered statements that is unknown.
+                let further = !matches!(error, mysql_async::Error::Server(_));
+                let ambiguous = self.can_commit(calls, place, further);
+                self.failed(&error, ambiguous)
+            }
+            Err((place, Problem::Row(failure))) if self.can_commit(calls, place, true) => {
+                sql::Connection::unreadable(self, &failure)
+            }
+            Err((_, Problem::Row(failure))) => failure,
+        };
+        Err(if self.lost { failure } else { self.clean_up(failure).await })
+    }
+
+    /// Notes that a call was executed.
+    fn worked(&mut self, call: &Call<'_>) {
+        match call {
+            Call::Begin => self.open = true,
+            Call::Commit | Call::Rollback => self.open = false,
+            Call::Statement(..) => {}
         }
     }
 
-    /// Rolls back what a failed call has left open.
+    /// Whether the calls from `place` on can have committed something if their answers are missing; only that one if no
+    /// further one can have been executed.
+    fn can_commit(&self, calls: &[Call<'_>], place: usize, further: bool) -> bool {
+        let mut open = self.open;
+        let mut possible = false;
+        for (at, call) in calls.iter().enumerate() {
+            let asked = at == place || (further && at > place);
+            match call {
+                Call::Begin => open = true,
+                Call::Commit => {
+                    possible |= asked;
+                    open = false;
+                }
+                Call::Rollback => open = false,
+                Call::Statement(number, _) => {
+                    let command = self.commands.get(*number).and_then(Option::as_ref);
+                    possible |= asked && !open && command.is_some_and(|command| command.writes);
+                }
+            }
+        }
+        possible
+    }
+
+    /// Rolls back after a failed call.
     async fn clean_up(&mut self, failure: Failure) -> Failure {
         self.open = false;
+        self.round_trips += 1;
         match self.conn.query_drop("ROLLBACK").await {
             Ok(()) => failure,
             Err(error) => {
@@ -186,9 +357,9 @@ impl Connection {
 type OnRow<'a> = dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure> + 'a;
 
 enum Problem {
-    /// Of the server or the connection.
+    /// An error of the server or the connection.
     Database(mysql_async::Error),
-    /// Of the caller, with a row or a call.
+    /// An error of the caller, of a row or a call.
     Row(Failure),
 }
 
@@ -201,6 +372,10 @@ impl sql::Connection for Connection {
         Some(self.conn.id().into())
     }
 
+    fn round_trips(&self) -> Option<u64> {
+        Some(self.round_trips)
+    }
+
     async fn exchange(
         &mut self,
         calls: &[Call<'_>],
@@ -209,23 +384,22 @@ impl sql::Connection for Connection {
         if self.lost {
             return Err(Failure::Disconnected { ambiguous: false, detail: "the session was lost before".to_owned() });
         }
+        if self.dialect.together {
+            return self.exchange_together(calls, on_row).await;
+        }
         let mut counts = Counts::new();
         for (place, call) in calls.iter().enumerate() {
             let failure = match self.work(place, call, on_row).await {
                 Ok(count) => {
-                    match call {
-                        Call::Begin => self.open = true,
-                        Call::Commit | Call::Rollback => self.open = false,
-                        Call::Statement(..) => {}
-                    }
+                    self.worked(call);
                     counts.push(count);
                     continue;
                 }
                 Err(Problem::Database(error)) => {
-                    let ambiguous = self.can_commit(call);
+                    let ambiguous = self.can_commit(calls, place, false);
                     self.failed(&error, ambiguous)
                 }
-                Err(Problem::Row(failure)) if self.can_commit(call) => self.unreadable(&failure),
+                Err(Problem::Row(failure)) if self.can_commit(calls, place, false) => self.unreadable(&failure),
                 Err(Problem::Row(failure)) => failure,
             };
             return Err(if self.lost { failure } else { self.clean_up(failure).await });
@@ -239,8 +413,8 @@ impl sql::Connection for Connection {
     }
 }
 
-/// Sees that the procedure that a statement calls, if it does, is there with as many parameters. The server would only
-/// find out when it is called.
+/// Checks that the procedure called by a statement, if any, exists with the right number of parameters. The server
+/// would only check that at the call.
 async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
     let Some((name, arguments)) = sql.strip_prefix("CALL ").and_then(|call| call.split_once('(')) else {
         return Ok(());
@@ -265,31 +439,12 @@ fn positional(parameters: Vec<Wire>) -> Params {
     if parameters.is_empty() { Params::Empty } else { Params::Positional(parameters) }
 }
 
-/// The columns among the arguments as a JSON array of rows. Money is a text there, so that it stays exact.
-fn document(arguments: &[Arg<'_>], places: usize) -> Wire {
-    let mut json = String::with_capacity(2 + places * 24);
-    for place in 0..places {
-        json.push_str(if place == 0 { "[[" } else { ",[" });
-        let columns = arguments.iter().filter(|argument| argument.places().is_some());
-        for (number, argument) in columns.enumerate() {
-            if number > 0 {
-                json.push(',');
-            }
-            // A String takes whatever is written to it.
-            let _ = match argument.at(place) {
-                Some(Value::Int(value)) => write!(json, "{value}"),
-                Some(Value::Money(amount)) => write!(json, "\"{amount}\""),
-                Some(Value::Text(text)) => write!(json, "{}", serde_json::Value::from(text)),
-                _ => write!(json, "null"),
-            };
-        }
-        json.push(']');
-    }
-    json.push(']');
-    Wire::Bytes(json.into_bytes())
+/// The columns among the arguments as a JSON array of rows. Money is text, so that it stays exact.
+fn document(arguments: &[Arg<'_>]) -> Wire {
+    Wire::Bytes(json(arguments).into_bytes())
 }
 
-/// The statements of a command, each with its parameters in the order of the protocol's nameless `?`.
+/// The statements of a command, each with its parameters in the order of the protocol's unnumbered `?`.
 fn parse(command: &str) -> Result<Vec<(String, Vec<Parameter>)>, String> {
     let mut statements = Vec::new();
     let (mut sql, mut parameters) = (String::new(), Vec::new());
@@ -303,7 +458,7 @@ fn parse(command: &str) -> Result<Vec<(String, Vec<Parameter>)>, String> {
                 sql.push(letter);
             }
             '-' if !quoted && rest.starts_with("-- ") => {
-                // To the end of the line.
+                // Skip to the end of the line.
                 letters.by_ref().find(|(_, letter)| *letter == '\n');
                 sql.push('\n');
             }
@@ -335,7 +490,7 @@ fn parse(command: &str) -> Result<Vec<(String, Vec<Parameter>)>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::value::Money;
+    use crate::workload::value::{Money, Value};
 
     #[test]
     fn numbered_arguments_become_the_protocols() {
@@ -365,7 +520,7 @@ mod tests {
             Arg::Moneys(&[Money(5), Money(-1_000)]),
             Arg::Texts(&["a\"b", "\\"]),
         ];
-        assert_eq!(document(&arguments, 2), Wire::Bytes(br#"[[1,"0.05","a\"b"],[-2,"-10.00","\\"]]"#.to_vec()));
+        assert_eq!(document(&arguments), Wire::Bytes(br#"[[1,"0.05","a\"b"],[-2,"-10.00","\\"]]"#.to_vec()));
         assert_eq!(arguments[2].at(1).map(to_wire), Some(Wire::Bytes(b"-10.00".to_vec())));
         assert_eq!(arguments[1].at(2), None);
     }

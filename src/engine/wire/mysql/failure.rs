@@ -1,4 +1,4 @@
-//! What the errors of MySQL and MariaDB mean to a transaction and to a command.
+//! Classification of the errors of MySQL and MariaDB, for transactions and commands.
 
 use mysql_async::{DriverError, IoError, ServerError};
 
@@ -6,14 +6,14 @@ use crate::engine::dialect::Dialect;
 use crate::engine::{Error, Failure, RetryReason};
 use crate::visible::one_line;
 
-/// A row or gap was not to be had within `innodb_lock_wait_timeout`. Only the statement is rolled back then; Graymark
-/// rolls back the rest.
+/// A row or gap lock timed out (`innodb_lock_wait_timeout`). Only the statement is rolled back then; Graymark rolls
+/// back the rest.
 pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
-/// The transaction was chosen as the victim of a deadlock, or lost against another node of a cluster.
+/// The transaction was a deadlock victim, or failed certification in a cluster.
 pub const DEADLOCK: u16 = 1213;
 /// MariaDB with `innodb_snapshot_isolation`: the row was changed since the transaction's snapshot.
 const RECORD_CHANGED: u16 = 1020;
-/// Numbers by which a server ends a session: shutdown, a killed or an idle connection.
+/// Errors by which a server ends a session: shutdown, a killed or an idle connection.
 const SESSION_ENDED: [u16; 6] = [1053, 1077, 1079, 1927, 3169, 4031];
 /// There is no such database.
 pub const UNKNOWN_DATABASE: u16 = 1049;
@@ -24,11 +24,11 @@ pub const UNKNOWN_VARIABLE: u16 = 1193;
 /// There is already a row with this key.
 pub const DUPLICATE_KEY: u16 = 1062;
 
-/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection
-/// is gone.
+/// The failure of a transaction with this error. `ambiguous` says whether it may be committed if the connection is
+/// lost.
 pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool, dialect: &Dialect) -> Failure {
     let Some(refusal) = refusal(error) else {
-        // Only a parameter or a value of a wrong type leaves the connection usable.
+        // The connection is usable only after a parameter or a value of a wrong type.
         return match error {
             mysql_async::Error::Driver(
                 DriverError::FromValue { .. }
@@ -59,7 +59,7 @@ pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool, dialect: &Dia
     }
 }
 
-/// What the server said, if it was the server.
+/// The server's error, if it is one.
 pub fn refusal(error: &mysql_async::Error) -> Option<&ServerError> {
     match error {
         mysql_async::Error::Server(refusal) => Some(refusal),
@@ -67,15 +67,15 @@ pub fn refusal(error: &mysql_async::Error) -> Option<&ServerError> {
     }
 }
 
-/// The number of the server's error, if it was the server.
+/// The number of the server's error, if it is one.
 pub fn code(error: &mysql_async::Error) -> Option<u16> {
     refusal(error).map(|refusal| refusal.code)
 }
 
-/// What an error means to a command that does `what`.
+/// The error of a command; `what` is what it could not do.
 pub fn of_command(what: &str, error: &mysql_async::Error) -> Error {
     let advice = match code(error) {
-        // A table is full, no room for a temporary file, no space on the device.
+        // A full table, no space for a temporary file, no space on the device.
         Some(1114 | 1021 | 3) => "; make room on the server's disk and start the same command again",
         Some(1044 | 1142 | 1227 | 1370 | 1419) => {
             "; connect as a user who may do this there: GRANT ALL ON DATABASE.* TO USER, and for procedures \

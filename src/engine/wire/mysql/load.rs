@@ -1,8 +1,8 @@
 //! Loads a population: parallel `LOAD DATA LOCAL` from memory, then keys, statistics and a count of every table.
 //!
-//! Each part of the population is one transaction that first notes the part, so that an interrupted load goes on where
-//! it was, and a part whose transaction outlives its loader at the server is not brought twice: the second one waits at
-//! the note. A named lock keeps loads apart.
+//! Each part of the population is one transaction that first inserts a note of the part, so that an interrupted load is
+//! continued, and a part whose transaction outlives its loader at the server is not loaded twice: the second loader
+//! waits at the note. A named lock excludes other loads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,10 +26,10 @@ use crate::engine::sql::script::Named;
 use crate::result::{LoadReport, Manifest};
 use crate::workload::{Part, Population, Table};
 
-/// Foreign keys are declared when the rows are there, and what a killed load left is waited for.
+/// Foreign keys are declared after the rows; remaining transactions of a killed load are waited for.
 const SETTINGS: [&str; 3] = ["foreign_key_checks = 0", "innodb_lock_wait_timeout = 600", "lock_wait_timeout = 600"];
 
-/// Creates and fills the tables, or goes on with an interrupted load of the same manifest.
+/// Creates and fills the tables, or continues an interrupted load of the same manifest.
 pub async fn load<P: Population>(
     target: &Target,
     sql: &WorkloadSql,
@@ -64,7 +64,7 @@ pub async fn load<P: Population>(
         .await?;
     if manifest.foreign_keys {
         phases.begin("foreign keys");
-        // Each locks two tables, so side by side they would only get in each other's way.
+        // Each locks two tables, so in parallel they would only block each other.
         for key in &sql.foreign_keys() {
             declare(&mut conn, key, Declared::Constraint).await?;
         }
@@ -103,7 +103,7 @@ pub async fn load<P: Population>(
     Ok(phases.end())
 }
 
-/// Makes this process the one that loads or restores, for as long as the connection lives.
+/// Acquires the lock of loads and restores, for as long as the connection lives.
 pub(super) async fn claim(target: &Target, database: &str) -> Result<Conn, Error> {
     let mut guard = target.connect(None, &["wait_timeout = 31536000"]).await?;
     // A loader that has just ended may hold it for a moment. Names of locks are short, and shared by all databases of a
@@ -117,12 +117,12 @@ pub(super) async fn claim(target: &Target, database: &str) -> Result<Conn, Error
     }
 }
 
-/// Lets others load or restore.
+/// Releases the lock.
 pub(super) async fn release(mut guard: Conn) -> Result<(), Error> {
     guard.query_drop("DO RELEASE_ALL_LOCKS()").await.map_err(|error| of_command("cannot end", &error))
 }
 
-/// Creates the database unless it is there. Whether it was made now.
+/// Creates the database unless it exists. Returns whether it was created.
 async fn create_database(target: &Target, database: &str) -> Result<bool, Error> {
     let failed = |error| of_command(&format!("cannot create the database {database}"), &error);
     let mut conn = target.connect(None, &[]).await?;
@@ -133,14 +133,14 @@ async fn create_database(target: &Target, database: &str) -> Result<bool, Error>
     conn.query_drop(format!("CREATE DATABASE `{database}`")).await.map(|()| true).map_err(failed)
 }
 
-/// Creates the tables, or sees that what is there is of the same manifest and unfinished.
+/// Creates the tables, or checks that existing ones are an unfinished load of the same manifest.
 async fn prepare(conn: &mut Conn, database: &str, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
-    // What an interrupted load has not made of them is made, too.
+    // What an interrupted load has not created is created, too.
     goes_on(catalog::database_state(conn, database, sql).await?, manifest)?;
     catalog::create(conn, sql, manifest).await
 }
 
-/// Sends parts of the population until there are no more, or the load is stopped.
+/// Sends parts of the population until there are no more, or the load is aborted.
 async fn copy_parts<P: Population>(
     target: &Target,
     database: &str,
@@ -159,15 +159,15 @@ async fn copy_parts<P: Population>(
     Ok(())
 }
 
-/// By whom a part's rows were sent.
+/// Who sent a part's rows.
 enum Sent {
     /// By this load.
     Now { bytes: u64 },
-    /// By one that was killed, and whose transaction ended just now.
+    /// A killed load whose transaction has just committed.
     Before,
 }
 
-/// Sends one part in one transaction, which notes it. None if the load was stopped.
+/// Sends one part in one transaction with its note. `None` if the load was aborted.
 async fn copy_part<P: Population>(
     conn: &mut Conn,
     population: &P,
@@ -186,7 +186,7 @@ async fn copy_part<P: Population>(
         Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
         sent => sent.map_err(failed)?,
     };
-    // LOAD DATA LOCAL makes a warning of a row that does not fit.
+    // LOAD DATA LOCAL reports a row that does not fit as a warning.
     if sent.rows != part.rows || sent.warnings > 0 {
         let why: Option<(String, u16, String)> = conn.first("SHOW WARNINGS LIMIT 1").await.map_err(failed)?;
         let why = why.map(|(_, _, text)| format!(": {text}")).unwrap_or_default();
@@ -199,7 +199,7 @@ async fn copy_part<P: Population>(
     Ok(Some(Sent::Now { bytes: sent.bytes }))
 }
 
-/// Begins a transaction with the note of a part. False, and no transaction, if the part is noted already.
+/// Begins a transaction with the note of a part. False, without a transaction, if the part is noted already.
 async fn note(conn: &mut Conn, table: &str, part: Part) -> Result<bool, mysql_async::Error> {
     let note = "INSERT INTO graymark_parts (table_name, number, row_count) VALUES (?, ?, ?)";
     loop {
@@ -210,26 +210,25 @@ async fn note(conn: &mut Conn, table: &str, part: Part) -> Result<bool, mysql_as
                 conn.query_drop("ROLLBACK").await?;
                 return Ok(false);
             }
-            // Two threads waited for notes of a load that was killed. When the server takes these back, both come to
-            // hold the gap that they were in, where neither lets the other insert. The server has ended this one's
-            // transaction, and the other goes on.
+            // Two threads waited for notes of a killed load. When the server rolls these back, both hold the gap, and
+            // neither can insert. The server has ended this one's transaction, and the other continues.
             Some(DEADLOCK) => {}
             _ => return Err(error),
         }
     }
 }
 
-/// What a `LOAD DATA` came to.
+/// The result of a `LOAD DATA`.
 pub(super) struct Loaded {
-    /// Rows that the table took.
+    /// Inserted rows.
     pub rows: u64,
-    /// Rows or values that it did not take as they were.
+    /// Warnings about rows or values that were changed or rejected.
     pub warnings: u16,
     /// Bytes sent.
     pub bytes: u64,
 }
 
-/// Runs a `LOAD DATA LOCAL` with text made here.
+/// Runs a `LOAD DATA LOCAL` with generated text.
 pub(super) async fn send(
     conn: &mut Conn,
     statement: &str,
@@ -238,7 +237,7 @@ pub(super) async fn send(
 ) -> Result<Loaded, mysql_async::Error> {
     let sent = Arc::new(AtomicUsize::new(0));
     let (counter, stop) = (sent.clone(), stop.clone());
-    // What the driver takes must be shareable between threads, which a mutex makes of anything.
+    // The driver requires `Sync`, which a mutex provides.
     let chunks = Mutex::new(chunks);
     conn.set_infile_handler(async move {
         let chunks = chunks.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -262,7 +261,7 @@ enum Declared {
     Constraint,
 }
 
-/// Makes a key, unless it is there already.
+/// Creates a key unless it exists.
 async fn declare(conn: &mut Conn, key: &Named<'_>, kind: Declared) -> Result<(), Error> {
     let failed = |error| of_command(&format!("cannot declare {}", key.name), &error);
     let is_there = async |conn: &mut Conn| match kind {
@@ -274,13 +273,13 @@ async fn declare(conn: &mut Conn, key: &Named<'_>, kind: Declared) -> Result<(),
     }
     match conn.query_drop(key.sql).await {
         Ok(()) => Ok(()),
-        // The server may have ended just now what it did for a load that was killed.
+        // The server may have just completed the statement of a killed load.
         Err(_) if is_there(conn).await.is_ok_and(|there| there) => Ok(()),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// Has the server look at a table for its plans.
+/// Updates the optimizer's statistics of a table.
 pub(super) async fn analyze(conn: &mut Conn, dialect: &Dialect, table: &str) -> Result<(), Error> {
     let told: Vec<(String, String, String, String)> = conn
         .rows(dialect.statistics.replace("{table}", table))
@@ -292,7 +291,7 @@ pub(super) async fn analyze(conn: &mut Conn, dialect: &Dialect, table: &str) -> 
     }
 }
 
-/// Rows of a table, counted.
+/// Counts the rows of a table.
 pub(super) async fn count(conn: &mut Conn, table: &str) -> Result<u64, Error> {
     let rows: Option<u64> = conn
         .first(format!("SELECT count(*) FROM {table}"))

@@ -9,26 +9,26 @@ use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
 use crate::result::maintenance::MaintenanceKind;
 
-/// There is no such system variable.
+/// The error for an unknown system variable.
 const UNKNOWN_VARIABLE: u16 = 1193;
-/// The user lacks a privilege.
+/// The error for a missing privilege.
 const NO_PRIVILEGE: u16 = 1227;
 
-/// Does some upkeep.
+/// Runs a maintenance operation.
 pub async fn maintain(conn: &mut Conn, sql: &WorkloadSql, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
     match kind {
         MaintenanceKind::Checkpoint => checkpoint(conn, sql).await,
         MaintenanceKind::Vacuum => Ok(MaintenanceOutcome::Absent(
-            "InnoDB purges old versions of rows by itself, all the time; it cannot be asked to".to_owned(),
+            "InnoDB purges old row versions continuously; there is no statement for it".to_owned(),
         )),
         MaintenanceKind::WarmUp => warm_up(conn, sql).await,
     }
 }
 
-/// Has all pages written down that were changed, so that the log before them is no longer needed.
+/// Writes all dirty pages, so that the log before them is no longer needed.
 async fn checkpoint(conn: &mut Conn, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
     let Some(statement) = sql.dialect.checkpoint else {
-        return Ok(MaintenanceOutcome::Absent("this dialect has no statement that asks for a checkpoint".to_owned()));
+        return Ok(MaintenanceOutcome::Absent("this dialect has no statement for a checkpoint".to_owned()));
     };
     let before = written(conn).await;
     match conn.query_drop(statement).await {
@@ -58,7 +58,7 @@ async fn written(conn: &mut Conn) -> Option<u64> {
     row.map(|(_, pages)| pages)
 }
 
-/// Reads all tables from end to end, in the order of their primary keys.
+/// Scans all tables in the order of their primary keys.
 async fn warm_up(conn: &mut Conn, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0_u64;
     for table in sql.tables {

@@ -1,4 +1,4 @@
--- What Graymark itself keeps beside a workload's tables, in the same database.
+-- Graymark's own tables next to a workload's, in the same database.
 
 -- One row: of which workload the tables are, how the population was made, as JSON, and whether the load has ended
 -- (loading, complete).

@@ -1,5 +1,4 @@
-//! MySQL's protocol: a MariaDB or MySQL server that is there, or a private MariaDB that Graymark starts. Tables are
-//! InnoDB's.
+//! MySQL's protocol: an existing MariaDB or MySQL server, or a private one that Graymark starts. Tables are InnoDB's.
 
 mod bulk;
 mod catalog;
@@ -23,6 +22,7 @@ mod restore;
 mod scan;
 mod sessions;
 mod tls;
+mod together;
 mod value;
 mod warm;
 
@@ -60,7 +60,7 @@ pub struct Mysql {
     target: connect::Target,
     /// The private servers, if Graymark started any.
     servers: Option<Servers>,
-    /// The server's process and data directory, if it runs on this machine and is not ours.
+    /// The server's process and data directory, if it runs on this machine and was not started by Graymark.
     neighbour: Option<(u32, PathBuf)>,
     identity: Identity,
     dialect: &'static Dialect,
@@ -90,7 +90,7 @@ impl Mysql {
                 ));
             }
         };
-        // A private server is told nothing by the environment that is meant for others.
+        // A private server ignores environment variables for other servers.
         let mut target = match &servers {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?,
             None => connect::Target::parse(url.reveal(), &address::environment)?,
@@ -122,7 +122,7 @@ impl Mysql {
         Ok(Mysql { target, servers, neighbour, identity, dialect, via, isolation })
     }
 
-    /// The private server, if this is one, and alone.
+    /// The private server, if there is exactly one.
     pub fn server(&self) -> Option<&server::mariadb::Server> {
         self.servers.as_ref()?.single()
     }
@@ -154,12 +154,12 @@ impl Mysql {
         self.target.connect(Some(self.target.database(W::NAME)), self.current()).await
     }
 
-    /// What has a question answered with all that was committed before it at any node.
+    /// Settings with which a query sees everything that was committed before it at any node.
     fn current(&self) -> &'static [&'static str] {
         if self.servers().len() > 1 { &["wsrep_sync_wait = 15"] } else { &[] }
     }
 
-    /// A connection to each copy of the workload's database: one, but for a private cluster.
+    /// A connection to each copy of the workload's database: one, except for a private cluster.
     async fn copies<W: Workload>(&self) -> Result<Vec<Replica>, Error> {
         if self.servers().len() < 2 {
             return Ok(vec![Replica { node: String::new(), conn: self.conn::<W>().await? }]);
@@ -186,7 +186,7 @@ async fn about(conn: &mut Conn) -> Result<About, mysql_async::Error> {
     Ok(About { version, data, pid_file })
 }
 
-/// The server's process by its PID file, which is named from its data directory.
+/// The server's process, from its PID file in the data directory.
 fn neighbour(about: &About) -> Option<(u32, PathBuf)> {
     let data = PathBuf::from(about.data.as_ref()?);
     let pid = std::fs::read_to_string(data.join(about.pid_file.as_ref()?)).ok()?.trim().parse().ok()?;
@@ -248,6 +248,10 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
 
     fn server_ended(&self) -> Option<String> {
         self.servers.as_ref().and_then(Servers::ended)
+    }
+
+    fn out_of_memory(&self) -> Option<String> {
+        self.server().and_then(|server| server.memory()).and_then(|memory| memory.shortage())
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {

@@ -9,12 +9,12 @@ use mysql_async::Conn;
 use super::Mysql;
 use super::failure::of_command;
 use super::query::Read;
-use super::sessions::{Questions, SESSIONS};
+use super::sessions::{Questions, file_of};
 use crate::engine::server::io;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads};
-use crate::measure::waits::{BesideLook, SessionLook};
+use crate::measure::waits::{ServerActivity, SessionSample};
 
 /// Status variables of the server under Graymark's names.
 ///
@@ -142,10 +142,9 @@ impl Observer for Watch<'_> {
         }))
     }
 
-    async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
-        let Some(sql) = self.mysql.dialect.own_text(SESSIONS).filter(|_| self.mysql.identity.name == "MariaDB") else {
-            return Ok(None);
-        };
+    async fn sessions(&mut self) -> Result<Option<Vec<SessionSample>>, Error> {
+        let file = file_of(&self.mysql.identity);
+        let Some(sql) = file.and_then(|file| self.mysql.dialect.own_text(file)) else { return Ok(None) };
         let mut conn = self.connect().await?;
         if self.questions.is_none() {
             self.questions = Questions::of(&mut conn, sql, self.mysql.main_process().is_some()).await?;
@@ -161,7 +160,7 @@ impl Observer for Watch<'_> {
         105_000..145_000
     }
 
-    async fn beside(&mut self) -> Result<Option<BesideLook>, Error> {
+    async fn beside(&mut self) -> Result<Option<ServerActivity>, Error> {
         if self.questions.is_none() {
             return Ok(None);
         }
@@ -177,10 +176,13 @@ impl Observer for Watch<'_> {
     }
 
     fn no_sessions(&self) -> &'static str {
-        if self.mysql.identity.name == "MariaDB" {
-            "the user may not see InnoDB's transactions: grant it PROCESS"
-        } else {
-            "Graymark knows what sessions wait for of MariaDB only, and not of MySQL"
+        match file_of(&self.mysql.identity) {
+            Some(_) if self.mysql.identity.name == "MySQL" => {
+                "the user may not see InnoDB's transactions and the server's threads: grant it PROCESS, and SELECT on \
+                 performance_schema.*"
+            }
+            Some(_) => "the user may not see InnoDB's transactions: grant it PROCESS",
+            None => "Graymark knows what sessions wait for of MariaDB and MySQL 8 only",
         }
     }
 

@@ -5,22 +5,21 @@ use std::path::Path;
 
 use crate::url::Password;
 
-/// Groups that are read; later lines win, as with the client.
+/// Groups that are read; later lines override earlier ones, as in the client.
 const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
 
-/// What an option file came to.
+/// The result of reading an option file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The user, if the file names one.
+    /// The user, if the file has one.
     pub user: Option<String>,
-    /// The password, if the file holds one.
+    /// The password, if the file has one.
     pub password: Option<Password>,
     /// Why the file was ignored.
     pub warning: Option<String>,
 }
 
-/// Reads a file. One that is not there holds nothing; one that anyone may write is ignored with a warning, as by the
-/// client.
+/// Reads a file. A missing file is empty; one that anyone may write is ignored with a warning, as by the client.
 pub fn read(file: &Path) -> Found {
     let Ok(metadata) = std::fs::metadata(file) else { return Found::default() };
     let warn = |text: String| Found { warning: Some(text), ..Found::default() };
@@ -57,8 +56,8 @@ fn options(text: &str) -> Found {
     found
 }
 
-/// A value without the quotes around it. `\\`, `\s`, `\t`, `\n` and `\r` stand for a backslash, a blank, a tab and line
-/// ends. Without quotes, a `#` after a blank begins a comment.
+/// A value without quotes. `\\`, `\s`, `\t`, `\n` and `\r` are a backslash, a blank, a tab and line ends. Without
+/// quotes, a `#` after a blank begins a comment.
 fn unquoted(value: &str) -> String {
     let value = value.trim();
     let quoted = ['\'', '"'].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));

@@ -1,4 +1,4 @@
-//! A server on MySQL's wire that is examined.
+//! A server with MySQL's protocol for `graymark doctor`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,12 +26,12 @@ pub struct Server {
     url: DatabaseUrl,
     shown: String,
     dialect: &'static Dialect,
-    /// The private servers, which end with this.
+    /// Private servers, stopped when this is dropped.
     _private: Option<Servers>,
 }
 
 impl Server {
-    /// Reaches it, or starts a private one.
+    /// Connects to it, or starts a private one.
     ///
     /// # Errors
     /// If it cannot be reached.
@@ -71,7 +71,7 @@ impl Session {
     }
 }
 
-/// A value of a reply in text.
+/// A value of a reply as text.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::NULL => None,

@@ -1,4 +1,4 @@
-//! The stored procedures: made, and compared with what the server keeps.
+//! Creates the stored procedures, and compares them with those on the server.
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Row};
@@ -10,10 +10,10 @@ use crate::engine::sql::{WorkloadSql, script};
 use crate::result::Procedures;
 use crate::result::procedures::Source;
 
-/// There is no such procedure, or none that this user may see.
+/// The procedure does not exist, or this user may not see it.
 const NO_PROCEDURE: u16 = 1305;
 
-/// Makes the procedures, or makes them anew, in the connection's database.
+/// Creates or replaces the procedures in the connection's database.
 pub async fn create(conn: &mut Conn, sql: &WorkloadSql) -> Result<(), Error> {
     for procedure in script::statements(sql.procedures()) {
         let failed = |error| of_command(&format!("cannot create the procedure {}", procedure.name), &error);
@@ -23,7 +23,7 @@ pub async fn create(conn: &mut Conn, sql: &WorkloadSql) -> Result<(), Error> {
     Ok(())
 }
 
-/// Compares the procedures of the connection's database with those that this program makes there.
+/// Compares the procedures of the connection's database with those of this program.
 pub async fn compare(conn: &mut Conn, sql: &WorkloadSql) -> Result<Procedures, Error> {
     let mut found = Vec::new();
     for procedure in script::statements(sql.procedures()) {
@@ -31,7 +31,7 @@ pub async fn compare(conn: &mut Conn, sql: &WorkloadSql) -> Result<Procedures, E
         let source = match shown {
             Err(error) if failure::code(&error) == Some(NO_PROCEDURE) => Source::Other,
             Err(error) => return Err(of_command(&format!("cannot read the procedure {}", procedure.name), &error)),
-            // The columns are name, mode, statement; the last is null for one who may only call it.
+            // The columns are name, mode, statement; the last is null for a user that may only call it.
             Ok(row) => match row.and_then(|row| row.get_opt::<Option<String>, _>(2)?.ok()) {
                 None => Source::Other,
                 Some(None) => Source::Unread,
@@ -46,8 +46,8 @@ pub async fn compare(conn: &mut Conn, sql: &WorkloadSql) -> Result<Procedures, E
     Ok(Procedures::of(found))
 }
 
-/// What the server keeps as it came: the parameters, and the body. Name, owner and the characteristic between them it
-/// writes in its own way. None for a text that is no such statement, or has further characteristics.
+/// The parts of a statement that the server stores unchanged: the parameters, and the body. It rewrites name, owner and
+/// the characteristic between them. `None` for other statements, or further characteristics.
 fn essence(statement: &str) -> Option<(&str, &str)> {
     let (_, rest) = statement.split_once("PROCEDURE ")?;
     let (_, rest) = rest.split_once('(')?;

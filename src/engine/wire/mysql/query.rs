@@ -1,10 +1,10 @@
-//! Rows of a reply as values. The driver's own conversions panic at a NULL, or a type, that is not expected; tables
-//! that someone else made or changed may hold both, so here they are errors.
+//! Checked conversion of rows. The driver's own conversions panic at an unexpected NULL or type, which modified tables
+//! may have; here they are errors.
 
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, DriverError, Error, FromRowError, Params, Row, from_row_opt};
 
-/// Questions whose answers are read with care.
+/// Queries with checked conversion of the answers.
 pub trait Read {
     /// The rows of a statement.
     async fn rows<T: FromRow>(&mut self, sql: impl AsRef<str>) -> Result<Vec<T>, Error>;

@@ -1,4 +1,4 @@
-//! Rows of a table in the order of a key.
+//! Rows of a table in key order.
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Value as Wire};
@@ -10,7 +10,7 @@ use crate::engine::seed::{Reading, of_number};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Column, ColumnKind};
 
-/// A column as a whole number of its smallest unit, or as its text.
+/// A column as an integer in its smallest unit, or as its text.
 fn expression(column: &Column) -> String {
     let name = column.name;
     match column.kind {
@@ -21,7 +21,7 @@ fn expression(column: &Column) -> String {
     }
 }
 
-/// Hands the rows to `sink`. A statement is one snapshot.
+/// Passes the rows to `sink`. A statement is one snapshot.
 pub(super) async fn read(conn: &mut Conn, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<(), Error> {
     let failed = |error| of_command(&format!("cannot read {}", reading.table), &error);
     let mut rows = conn.query_iter(reading.sql(expression)).await.map_err(failed)?;

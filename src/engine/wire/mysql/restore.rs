@@ -1,5 +1,5 @@
-//! Takes back what transactions did to a loaded population, in one transaction; then has the tables analyzed and
-//! verified.
+//! Undoes the effects of transactions on a loaded population, in one transaction; then analyzes and verifies the
+//! tables.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +15,7 @@ use super::failure::{self, LOCK_WAIT_TIMEOUT, of_command};
 use super::load::{self, claim, release};
 use super::query::Read;
 use super::{catalog, check};
+use crate::engine::dialect::Dialect;
 use crate::engine::load::side_by_side;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
@@ -23,13 +24,13 @@ use crate::engine::{Error, ownership};
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
-/// Keys that are fetched at once.
+/// Number of keys that are fetched at once.
 const BATCH: u64 = 20_000;
 
-/// Tables that are counted, and conditions that are verified, at the same time.
+/// Number of tables that are counted, and conditions that are verified, in parallel.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Without autocommit, locked tables stay locked through the transaction. Others who write are not waited for long.
+/// Without autocommit, LOCK TABLES lasts through the transaction. Timeouts for other writers are short.
 const SETTINGS: [&str; 3] = ["autocommit = 0", "lock_wait_timeout = 5", "innodb_lock_wait_timeout = 5"];
 
 /// Restores the population of `manifest`.
@@ -45,13 +46,13 @@ pub async fn restore<P: Population>(
     let guard = claim(target, database).await?;
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
     restorable(&catalog::database_state(&mut conn, database, sql).await?, manifest)?;
-    ownership::referred_to(&catalog::dependents(&mut conn, sql).await?)?;
-    // What was read of the catalog is a transaction by now.
+    ownership::ensure_not_referenced(&catalog::dependents(&mut conn, sql).await?)?;
+    // Reading the catalog has opened a transaction.
     conn.query_drop("COMMIT").await.map_err(|error| refused(&error))?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, told);
 
-    undo(&mut conn, &script, &parts, population, &mut progress).await.map_err(|error| refused(&error))?;
+    undo(&mut conn, sql.dialect, &script, &parts, population, &mut progress).await.map_err(|error| refused(&error))?;
     drop(conn);
     progress.phase("undo");
 
@@ -104,6 +105,7 @@ fn refused(error: &mysql_async::Error) -> Error {
 
 async fn undo<P: Population>(
     conn: &mut Conn,
+    dialect: &Dialect,
     script: &Script,
     parts: &Parts,
     population: &P,
@@ -113,13 +115,13 @@ async fn undo<P: Population>(
     for (statement, step) in &script.steps {
         progress.step(statement.name);
         match step {
-            // Of several statements, all are worked.
+            // Executes all of several statements.
             Step::Prepare => conn.query_drop(statement.sql).await?,
             Step::Undo(table) => {
                 conn.query_drop(statement.sql).await?;
                 progress.undone(*table, conn.affected_rows());
             }
-            Step::Generate(made) => generate(conn, statement.sql, made, parts, &mut rows).await?,
+            Step::Generate(made) => generate(conn, dialect, statement.sql, made, parts, &mut rows).await?,
         }
     }
     progress.step("commit");
@@ -127,24 +129,33 @@ async fn undo<P: Population>(
     conn.query_drop("UNLOCK TABLES").await
 }
 
-/// Loads the generated rows for the keys that a query returns, a batch at a time: there may be more keys than memory.
+/// Loads the generated rows for the keys that a query returns, in batches: there may be more keys than memory.
 async fn generate(
     conn: &mut Conn,
+    dialect: &Dialect,
     sql: &str,
     made: &Generated,
     parts: &Parts,
     rows: &mut impl Rows,
 ) -> Result<(), mysql_async::Error> {
-    let wanted =
-        "CREATE TEMPORARY TABLE wanted (number bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, part int, unit int)";
-    conn.query_drop(wanted).await?;
-    conn.query_drop(format!("INSERT INTO wanted (part, unit) {sql}")).await?;
-    let statement = bulk::statement(&made.into, &made.columns);
+    // Tables of a script that has no temporary ones.
+    let prefix = if dialect.temporary_tables { "" } else { "graymark_" };
+    if dialect.temporary_tables {
+        let wanted =
+            "CREATE TEMPORARY TABLE wanted (number bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, part int, unit int)";
+        conn.query_drop(wanted).await?;
+    }
+    conn.query_drop(format!("INSERT INTO {prefix}wanted (part, unit) {sql}")).await?;
+    let statement = bulk::statement(&format!("{prefix}{}", made.into), &made.columns);
+    let next = format!("SELECT number, part, unit FROM {prefix}wanted WHERE number > ? ORDER BY number LIMIT ?");
     let mut after = 0_u64;
     loop {
-        let next = "SELECT number, part, unit FROM wanted WHERE number > ? ORDER BY number LIMIT ?";
-        let keys: Vec<(u64, i32, i32)> = conn.rows_of(next, (after, BATCH)).await?;
-        let Some((last, _, _)) = keys.last() else { return conn.query_drop("DROP TEMPORARY TABLE wanted").await };
+        let keys: Vec<(u64, i32, i32)> = conn.rows_of(next.as_str(), (after, BATCH)).await?;
+        let Some((last, _, _)) = keys.last() else {
+            let end =
+                if dialect.temporary_tables { "DROP TEMPORARY TABLE wanted" } else { "DELETE FROM graymark_wanted" };
+            return conn.query_drop(end).await;
+        };
         after = *last;
         let mut text = TextRows::default();
         let mut chunks = Vec::new();

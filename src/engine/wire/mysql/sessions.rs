@@ -1,4 +1,4 @@
-//! What the sessions of a MariaDB server are at, and who holds them up.
+//! What the sessions of a MariaDB or MySQL server are at, and who holds them up.
 
 use mysql_async::Conn;
 
@@ -6,10 +6,19 @@ use super::failure::{of_command, refusal};
 use super::query::Read;
 use crate::engine::Error;
 use crate::engine::sql::script;
-use crate::measure::waits::{BesideLook, Blocker, SessionLook, Wait};
+use crate::measure::waits::{Blocker, ServerActivity, SessionSample, Wait};
+use crate::result::Identity;
 
-/// The questions, in the dialect's folder.
-pub(super) const SESSIONS: &str = "sessions.sql";
+/// The file with the questions, in the dialect's folder; none for servers that answer none of them.
+pub(super) fn file_of(server: &Identity) -> Option<&'static str> {
+    match server.name.as_str() {
+        "MariaDB" => Some("sessions.sql"),
+        // MySQL 5.7 has no table of lock waits in its performance schema.
+        "MySQL" if !server.version.starts_with("5.") => Some("sessions-mysql.sql"),
+        _ => None,
+    }
+}
+
 /// The server refuses what it would take a privilege to see.
 const REFUSED: [u16; 3] = [1044, 1142, 1227];
 
@@ -38,7 +47,7 @@ impl Questions {
     }
 
     /// What its sessions are at; none if the user may not see that.
-    pub(super) async fn sessions(&self, conn: &mut Conn) -> Result<Option<Vec<SessionLook>>, Error> {
+    pub(super) async fn sessions(&self, conn: &mut Conn) -> Result<Option<Vec<SessionSample>>, Error> {
         let rows: Vec<(u64, String, Option<u32>)> = match conn.rows(self.sessions).await {
             Err(error) if refusal(&error).is_some_and(|refusal| REFUSED.contains(&refusal.code)) => return Ok(None),
             rows => rows.map_err(failed)?,
@@ -49,13 +58,13 @@ impl Questions {
                 Wait::Running if !self.threads => Wait::Unknown,
                 wait => wait,
             };
-            Some(SessionLook { id, task: task.filter(|_| self.threads), wait })
+            Some(SessionSample { id, task: task.filter(|_| self.threads), wait })
         };
         Ok(Some(rows.into_iter().filter_map(look).collect()))
     }
 
     /// Who holds them up.
-    pub(super) async fn blockers(&self, conn: &mut Conn) -> Result<BesideLook, Error> {
+    pub(super) async fn blockers(&self, conn: &mut Conn) -> Result<ServerActivity, Error> {
         let rows: Vec<(u64, u32, Option<i64>, String, String)> = conn.rows(self.blockers).await.map_err(failed)?;
         let blocker = |(id, waiting, open, state, statement): (u64, u32, Option<i64>, String, String)| Blocker {
             id,
@@ -65,7 +74,7 @@ impl Questions {
             state,
             statement: Blocker::statement(&statement),
         };
-        Ok(BesideLook { blockers: rows.into_iter().map(blocker).collect(), work: Vec::new() })
+        Ok(ServerActivity { blockers: rows.into_iter().map(blocker).collect(), work: Vec::new() })
     }
 
     /// Where it is from, in words.

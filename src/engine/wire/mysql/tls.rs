@@ -1,15 +1,15 @@
-//! TLS to a MySQL or MariaDB server, as far as `ssl-mode` asks for it.
+//! TLS to a MySQL or MariaDB server, as set by `ssl-mode`.
 
 use std::path::Path;
 
-use mysql_async::SslOpts;
+use mysql_async::{DriverError, IoError, SslOpts, TlsError};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::engine::Error;
 
-/// `ssl-mode` of MySQL's own clients, but for `VERIFY_CA`.
+/// `ssl-mode` of MySQL's own clients, except `VERIFY_CA`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// No TLS.
@@ -23,16 +23,14 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode of a name, in capitals or not.
+    /// The mode with a name, in upper or lower case.
     pub fn from_name(name: &str) -> Result<Mode, Error> {
         match name.to_ascii_uppercase().replace('-', "_").as_str() {
             "DISABLED" => Ok(Mode::Disabled),
             "PREFERRED" => Ok(Mode::Preferred),
             "REQUIRED" => Ok(Mode::Required),
             "VERIFY_IDENTITY" => Ok(Mode::VerifyIdentity),
-            _ => {
-                Err(Error::Usage(format!("ssl-mode={name} is none of DISABLED, PREFERRED, REQUIRED, VERIFY_IDENTITY")))
-            }
+            _ => Err(Error::Usage(format!("ssl-mode={name} must be DISABLED, PREFERRED, REQUIRED or VERIFY_IDENTITY"))),
         }
     }
 }
@@ -49,7 +47,25 @@ impl Mode {
     }
 }
 
-/// What the driver needs to know for a mode; none without TLS. `authorities` is a PEM file; the system's own if none.
+/// Whether a server has no TLS, or no version in common with Graymark.
+pub fn is_not_to_be_had(error: &mysql_async::Error) -> bool {
+    match error {
+        mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => true,
+        mysql_async::Error::Io(IoError::Io(error)) => {
+            error.get_ref().and_then(|inner| inner.downcast_ref()).is_some_and(has_no_common_cipher)
+        }
+        mysql_async::Error::Io(IoError::Tls(TlsError::Tls(error))) => has_no_common_cipher(error),
+        _ => false,
+    }
+}
+
+/// Whether a server refused all offered versions and ciphers.
+pub fn has_no_common_cipher(error: &rustls::Error) -> bool {
+    use rustls::AlertDescription as Alert;
+    matches!(error, rustls::Error::AlertReceived(Alert::HandshakeFailure | Alert::ProtocolVersion))
+}
+
+/// The driver's options for a mode; `None` without TLS. `authorities` is a PEM file; the default is the system's store.
 pub fn options(mode: Mode, authorities: Option<&Path>) -> Result<Option<SslOpts>, Error> {
     Ok(match mode {
         Mode::Disabled => None,
@@ -76,7 +92,7 @@ fn of_file(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     }
 }
 
-/// The system's authorities, but for such as cannot be used.
+/// The system's certificate authorities, without unusable ones.
 fn of_system() -> Result<Vec<CertificateDer<'static>>, Error> {
     let found = rustls_native_certs::load_native_certs().certs;
     let usable: Vec<_> = found.into_iter().filter(|root| RootCertStore::empty().add(root.clone()).is_ok()).collect();

@@ -1,9 +1,10 @@
-//! Values as MySQL's protocol carries them.
+//! Values in MySQL's protocol.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use mysql_async::Value as Wire;
 
+use crate::engine::sql::lines::{date_of_text, digits, of_utc};
 use crate::workload::value::{Timestamp, Value};
 
 /// A value as a parameter. Money and rates are texts, which the statements cast to exact decimals.
@@ -18,8 +19,7 @@ pub fn to_wire(value: Value<'_>) -> Wire {
     }
 }
 
-/// A date as SQL writes it, `2026-11-21 12:44:32.000000` in UTC; what is beyond the years that SQL knows is the first
-/// of them.
+/// A date in SQL, `2026-11-21 12:44:32.000000` in UTC; a date outside SQL's years becomes the first of them.
 pub fn date_text(time: Timestamp) -> String {
     let date = jiff::Timestamp::from_microsecond(time.0)
         .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
@@ -33,7 +33,7 @@ pub fn values(row: mysql_async::Row) -> Vec<Wire> {
     row.unwrap_raw().into_iter().map(|value| value.unwrap_or(Wire::NULL)).collect()
 }
 
-/// A whole number.
+/// An integer.
 pub fn whole(value: &Wire) -> Option<i64> {
     match value {
         Wire::Int(number) => Some(*number),
@@ -43,32 +43,12 @@ pub fn whole(value: &Wire) -> Option<i64> {
     }
 }
 
-/// An exact decimal in units of its last place: `-1.5` with two places is -150.
+/// An exact decimal in units of its last digit: `-1.5` with two decimals is -150.
 pub fn decimal(value: &Wire, places: usize) -> Option<i64> {
     match value {
         Wire::Bytes(text) => digits(text, places),
         value => whole(value)?.checked_mul(10_i64.checked_pow(places.try_into().ok()?)?),
     }
-}
-
-/// As [`decimal`], of its text.
-pub fn digits(text: &[u8], places: usize) -> Option<i64> {
-    let (negative, digits) = match text.split_first()? {
-        (b'-', digits) => (true, digits),
-        _ => (false, text),
-    };
-    let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
-    let (whole, fraction) = (digits.get(..point)?, digits.get(point + 1..).unwrap_or_default());
-    let (kept, rest) = fraction.split_at(fraction.len().min(places));
-    if (whole.is_empty() && fraction.is_empty()) || rest.iter().any(|byte| *byte != b'0') {
-        return None;
-    }
-    let missing = std::iter::repeat_n(&b'0', places - kept.len());
-    let magnitude = whole.iter().chain(kept).chain(missing).try_fold(0_i64, |sum, byte| {
-        let digit = byte.is_ascii_digit().then(|| i64::from(byte - b'0'))?;
-        sum.checked_mul(10)?.checked_add(digit)
-    })?;
-    Some(if negative { -magnitude } else { magnitude })
 }
 
 pub fn date(value: &Wire) -> Option<Timestamp> {
@@ -87,14 +67,6 @@ pub fn date(value: &Wire) -> Option<Timestamp> {
         _ => return None,
     };
     of_utc(date)
-}
-
-pub fn date_of_text(text: &str) -> Option<Timestamp> {
-    of_utc(text.parse().ok()?)
-}
-
-fn of_utc(date: DateTime) -> Option<Timestamp> {
-    Some(Timestamp(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reading rows by their primary keys, to warm up.
+//! Random warm-up by primary keys.
 
 use std::fmt::Write;
 
@@ -21,8 +21,8 @@ pub async fn at_random<W: Workload>(
     warm::at_random::<W>(population, seed, &mut Rows { conn, statements }, told).await
 }
 
-/// Reads the rows of many keys one by one: the order of the join keeps the server from reading the table from end to
-/// end instead. The primary key is the table itself, so that whoever finds a key there has read its row.
+/// Reads the rows of many keys by index look-ups: the join order prevents a full scan. The table is clustered by
+/// primary key, so that a look-up reads the row.
 fn statement(table: &Table) -> String {
     let columns = || table.primary_key.iter().enumerate();
     let given = columns().map(|(place, _)| format!("k{place} int PATH '$[{place}]'")).collect::<Vec<_>>().join(", ");
@@ -45,7 +45,7 @@ impl Reader for Rows<'_> {
         let mut json = String::from("[");
         for (number, key) in keys.chunks_exact(table.primary_key.len().max(1)).enumerate() {
             let columns = key.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-            // A String takes whatever is written to it.
+            // Writing to a String cannot fail.
             let _ = write!(json, "{}[{columns}]", if number == 0 { "" } else { "," });
         }
         json.push(']');

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use super::catalog::Loaded;
-use super::connection::{param, quoted};
 use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::Diagnostic;
 use super::parameter::{Param, civil};
+use super::prepared::{param, quoted};
 use super::statement::Statement;
 use crate::workload::value::{Money, Rate, RowSink, Timestamp, Value};
 use crate::workload::{Column, ColumnKind};

@@ -49,7 +49,9 @@ fn execute(connection: &Connection, dialect: Dialect, name: &str, parameters: &[
     for step in steps(dialect, name) {
         let mut statement = connection.prepare(&step.sql)?;
         for (position, place) in step.places.iter().enumerate() {
-            if let Some(value) = parameters.get(*place) {
+            if let program::Place::Argument(number) = place
+                && let Some(value) = parameters.get(*number)
+            {
                 statement.set(0, position, *value)?;
             }
         }
@@ -119,12 +121,26 @@ pub(super) fn parts(connection: &Connection, dialect: Dialect) -> Result<BTreeMa
 
 /// Whether an error says that a table is not there.
 pub(super) fn is_missing(error: &Diagnostic) -> bool {
-    matches!(error.state(), "42S02" | "42P01" | "3F000") || error.message().contains("no such table")
+    // Db2 has one state for all kinds of objects, and a number for this one.
+    let of_db2 = (error.state(), error.native()) == ("42704", -204);
+    of_db2
+        || matches!(error.state(), "42S02" | "42P01" | "3F000")
+        || ["no such table", "ORA-00942"].iter().any(|said| error.message().contains(said))
 }
 
 /// Whether an error says that what is to be made is there already.
 pub(super) fn is_there(error: &Diagnostic) -> bool {
-    let said = ["already exists", "Duplicate key name", "multiple primary keys", "Duplicate foreign key", "errno: 121"];
+    let said = [
+        "already exists",
+        "Duplicate key name",
+        "multiple primary keys",
+        "Duplicate foreign key",
+        "errno: 121",
+        // SQL Server, Oracle, Db2.
+        "already an object named",
+        "already used by an existing object",
+        "identical to the existing name",
+    ];
     said.iter().any(|said| error.message().contains(said))
 }
 

@@ -24,7 +24,9 @@ pub(super) fn check(
     told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
-    for condition in script::statements(sql.consistency()) {
+    let conditions = script::statements(sql.consistency());
+    told(CheckStep::Conditions(conditions.len()));
+    for condition in conditions {
         told(CheckStep::Began(condition.name));
         let finding = find(connection, &condition);
         let finding = finding.map_err(|error| failed(&format!("cannot check condition {}", condition.name), &error))?;
@@ -67,9 +69,10 @@ pub(super) fn effects(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<
 }
 
 /// How many rows there are for each trace.
-pub(super) fn rows_of(connection: &Connection, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+pub(super) fn rows_of(connection: &Connection, dialect: Dialect, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
-    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
+    let together = if dialect.rows_without_table { lookup::TOGETHER } else { 1 };
+    for query in lookup::queries(traces, together, Amounts::Decimal) {
         let reply = connection.query(&query.sql).map_err(|error| failed("cannot look for committed rows", &error))?;
         for row in &reply.rows {
             if let (Ok(number), Ok(count)) = (row.long(0), row.long(1)) {

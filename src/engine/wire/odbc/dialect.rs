@@ -4,7 +4,7 @@
 use std::ops::Deref;
 
 use crate::engine::Error;
-use crate::engine::dialect::{self, DIALECTS, OdbcWords};
+use crate::engine::dialect::{self, DIALECTS, OdbcWords, Wire};
 
 /// A dialect over ODBC: its words at hand.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +29,7 @@ impl Dialect {
     /// If nobody knows the one asked for.
     pub fn of(dbms: &str, asked: Option<&str>) -> Result<Dialect, Error> {
         let dbms = dbms.to_ascii_lowercase();
-        let known = || {
-            let words = |whole: &'static dialect::Dialect| Some(Dialect { whole, words: whole.odbc.as_ref()? });
-            DIALECTS.iter().copied().filter_map(words)
-        };
+        let known = || DIALECTS.iter().filter(|one| one.wire == Wire::Odbc).filter_map(|one| Dialect::over(one));
         let fits = |dialect: &Dialect| match asked {
             Some(asked) => dialect.whole.name.eq_ignore_ascii_case(asked),
             None => dialect.systems.iter().any(|system| dbms.starts_with(system)) || dialect.systems.is_empty(),
@@ -45,6 +42,11 @@ impl Dialect {
                 names.join(", ")
             ))
         })
+    }
+
+    /// Of a dialect that is spoken to a driver, over whatever wire; none if it has no words for that.
+    pub fn over(whole: &'static dialect::Dialect) -> Option<Dialect> {
+        whole.odbc.as_ref().map(|words| Dialect { whole, words })
     }
 
     /// A text with the dialect's words in it.
@@ -70,6 +72,9 @@ mod tests {
             ("MariaDB", None, "mariadb"),
             ("MySQL", None, "mariadb"),
             ("SQLite", None, "sqlite"),
+            ("Microsoft SQL Server", None, "sqlserver"),
+            ("Oracle", None, "oracle"),
+            ("DB2/LINUXX8664", None, "db2"),
             ("Another", None, "plain"),
             ("PostgreSQL", Some("plain"), "plain"),
         ] {

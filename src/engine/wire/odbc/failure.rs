@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::dialect::Dialect;
 use crate::engine::{Failure, RetryReason};
 
 /// What a failed call left behind: SQLSTATE, the database's own number, and its words on one line.
@@ -87,6 +88,8 @@ impl Diagnostic {
                 Meaning::Lost
             }
             (state, _) if state.starts_with("08") => Meaning::Lost,
+            // ODBC's "transaction state unknown", SQL's "statement completion unknown", and no answer in time.
+            ("25S01" | "40003" | "HYT01", _) => Meaning::Lost,
             _ => Meaning::Refused,
         }
     }
@@ -97,6 +100,21 @@ impl Diagnostic {
             Meaning::Retry(reason) => Failure::Retry { reason, detail: self.to_string() },
             Meaning::Lost => Failure::Disconnected { ambiguous, detail: self.to_string() },
             Meaning::Refused => Failure::Invalid(self.to_string()),
+        }
+    }
+}
+
+impl Diagnostic {
+    /// As [`Diagnostic::failure`], with the errors that only this dialect knows: by SQLSTATE, by the database's own
+    /// number, or by both (`1205/40001`).
+    pub fn failure_in(&self, dialect: Dialect, ambiguous: bool) -> Failure {
+        let codes = [self.native.to_string(), self.state.clone(), format!("{}/{}", self.native, self.state)];
+        let knows = |known: &[&str]| codes.iter().any(|code| known.contains(&code.as_str()));
+        let lost = knows(dialect.lost) || ambiguous && codes.iter().any(|code| dialect.whole.leaves_open(code));
+        match codes.iter().find_map(|code| dialect.whole.retries(code)) {
+            Some(reason) => Failure::Retry { reason, detail: self.to_string() },
+            None if lost => Failure::Disconnected { ambiguous, detail: self.to_string() },
+            None => self.failure(ambiguous),
         }
     }
 }
@@ -129,6 +147,9 @@ mod tests {
             ("08003", 0, "Connection not open", Lost),
             ("57P01", 7, "terminating connection due to administrator command", Lost),
             ("HY000", 2013, "Lost connection to MySQL server during query", Lost),
+            ("25S01", 0, "Transaction state", Lost),
+            ("40003", 7, "statement completion unknown", Lost),
+            ("HYT01", 0, "Connection timeout expired", Lost),
             ("23000", 1062, "Duplicate entry", Refused),
             ("42P01", 7, "relation does not exist", Refused),
         ] {

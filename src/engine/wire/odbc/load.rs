@@ -14,12 +14,12 @@ use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::Diagnostic;
 use super::schema;
-use super::{Odbc, program};
+use super::{Odbc, procedures, program};
 use crate::engine::Error;
 use crate::engine::dialect::Texts;
 use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
 use crate::engine::sql::WorkloadSql;
-use crate::result::{LoadReport, Manifest};
+use crate::result::{LoadReport, Manifest, Via};
 use crate::workload::{Part, Population, Rows, Table};
 
 /// Loads a population, or goes on with one that was interrupted.
@@ -56,6 +56,10 @@ pub(super) async fn load(
         if dialect.texts == Texts::Sqlite {
             see_parents(&connection)?;
         }
+    }
+    if odbc.via == Via::Procedures {
+        phases.begin("procedures");
+        procedures::create(sql, &connection, dialect)?;
     }
     if dialect.statistics("").is_some() {
         phases.begin("statistics");

@@ -1,8 +1,8 @@
 //! Any database with an ODBC driver.
 //!
 //! [`connection`] and what it needs know no workload: other engines that speak ODBC stand upon them. The engine itself
-//! speaks statements in the dialect of the database ([`dialect`]), one round trip each; a session's calls block its
-//! thread.
+//! speaks statements in the dialect of the database ([`dialect`]), one round trip each, or calls its procedures; a
+//! session's calls block its thread.
 
 mod bulk;
 mod catalog;
@@ -15,6 +15,8 @@ pub mod failure;
 mod handle;
 mod load;
 pub mod parameter;
+pub(in crate::engine::wire) mod prepared;
+mod procedures;
 mod program;
 mod quirks;
 pub(in crate::engine) mod read;
@@ -38,12 +40,13 @@ use self::connection::Session;
 use self::dialect::Dialect;
 use self::driver::{Connection, isolation_bit};
 use self::failure::{Diagnostic, Meaning};
+use self::prepared::Spoken;
 use crate::engine::seed::Reading;
-use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Sessions, Unobserved};
+use crate::engine::sql::{AnyConnection, Command, Reply, SqlWorkload, WorkloadSql};
+use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, NoObserver, Observer, Sessions};
 use crate::result::Isolation;
 use crate::result::maintenance::MaintenanceKind;
-use crate::result::{CheckStep, Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::result::{CheckStep, Finding, Identity, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 
@@ -53,7 +56,10 @@ pub struct Odbc {
     target: Target,
     identity: Identity,
     dialect: Dialect,
+    via: Via,
     isolation: Isolation,
+    /// The isolation levels that the driver names, as bits; 0 if it names none.
+    levels: u32,
     /// The right to write, where a database has one writer.
     writer: Arc<Mutex<()>>,
 }
@@ -61,11 +67,6 @@ pub struct Odbc {
 impl Odbc {
     /// Opens `odbc:` and a connection string. Nothing is written to the database.
     pub fn open(options: ConnectOptions) -> Result<Odbc, Error> {
-        if options.via == Some(Via::Procedures) {
-            return Err(Error::Usage(
-                "over ODBC, Graymark speaks statements: leave --via out, or give --via statements".to_owned(),
-            ));
-        }
         if !options.settings.is_empty() {
             return Err(Error::Usage(
                 "settings can be given to a private server only: set them in the connection string or at the server"
@@ -77,6 +78,8 @@ impl Odbc {
         let connection = Connection::open(&target).map_err(|error| unreachable_because(&target, &error))?;
         let capabilities = connection.capabilities();
         let dialect = Dialect::of(&capabilities.dbms, target.dialect())?;
+        // Procedures need a right of their own, so that they are made and called only on request.
+        let via = WorkloadSql::via(dialect.whole, options.via.or(Some(Via::Statements)))?;
         if dialect.whole.isolation.is_none()
             && capabilities.isolation_levels != 0
             && capabilities.isolation_levels & isolation_bit(options.isolation) == 0
@@ -87,7 +90,8 @@ impl Odbc {
             )));
         }
         let identity = Identity { name: capabilities.dbms, version: capabilities.dbms_version, url: target.shown() };
-        Ok(Odbc { target, identity, dialect, isolation: options.isolation, writer: Arc::default() })
+        let (isolation, levels) = (options.isolation, capabilities.isolation_levels);
+        Ok(Odbc { target, identity, dialect, via, isolation, levels, writer: Arc::default() })
     }
 
     /// The workload's SQL in the dialect of the database.
@@ -109,21 +113,30 @@ impl Odbc {
     ///
     /// # Errors
     /// If there is no connection, nothing of the workload is loaded, or the database refuses a statement.
-    pub fn session<W: SqlWorkload>(&self, statements: &[&str]) -> Result<W::Session<Session>, Error> {
+    pub fn session<'a, W: SqlWorkload>(&self, statements: &[&'a str]) -> Result<W::Session<Session>, Error> {
+        let spoken = |sql: &&'a str| Some(Spoken { sql, writes: true, reply: Reply::Rows });
+        let statements: Vec<Option<Spoken<'a>>> = statements.iter().map(spoken).collect();
+        self.prepared::<W>(&statements, self.isolation).map(|session| W::session(session, Via::Statements))
+    }
+
+    /// A session's connection at an isolation level, with these statements by their numbers.
+    fn prepared<W: SqlWorkload>(
+        &self,
+        statements: &[Option<Spoken<'_>>],
+        isolation: Isolation,
+    ) -> Result<Session, Error> {
         let (sql, connection) = (self.sql::<W>(), self.connect(W::NAME)?);
         let manifest = self.loaded(&sql, &connection)?;
         let ready = || {
             match self.dialect.whole.isolation {
                 // After connecting: what is set before, some drivers forget.
-                None => connection.set_isolation(self.isolation)?,
+                None => connection.set_isolation(isolation)?,
                 Some(_) if manifest.foreign_keys => connection.execute("PRAGMA foreign_keys = ON").map(|_| ())?,
                 Some(_) => {}
             }
             Session::new(connection, self.dialect, statements, sql.note(), Arc::clone(&self.writer))
         };
-        ready()
-            .map(|session| W::session(session, Via::Statements))
-            .map_err(|error| failed("cannot prepare the workload's statements", &error))
+        ready().map_err(|error| failed("cannot prepare the workload's statements", &error))
     }
 
     fn loaded(&self, sql: &WorkloadSql, connection: &Connection) -> Result<Manifest, Error> {
@@ -132,7 +145,7 @@ impl Odbc {
             DatabaseState::Complete(manifest) => Ok(manifest),
             DatabaseState::Nothing => not_loaded("it holds nothing of the workload: load it first"),
             DatabaseState::Unfinished(_) => {
-                not_loaded("its load has not ended: load it again with the same parameters to go on")
+                not_loaded("its load has not ended: load it again with the same parameters to continue")
             }
             DatabaseState::Other { workload } => {
                 not_loaded(&format!("it holds the workload {workload}: name another database"))
@@ -199,7 +212,7 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
     }
 
     fn via(&self) -> Via {
-        Via::Statements
+        self.via
     }
 
     fn isolation(&self) -> &str {
@@ -225,7 +238,7 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Unobserved { why: "counters of the database: over ODBC there is no common way to them" })
+        Box::new(NoObserver { why: "counters of the database: over ODBC there is no common way to them" })
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -240,6 +253,18 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
         load::load(&self.sql::<W>(), self, manifest, population, jobs, told).await
+    }
+
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        match self.via {
+            Via::Statements => Ok(Procedures::Unused),
+            Via::Procedures => procedures::compare(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect),
+        }
+    }
+
+    async fn renew_procedures(&self) -> Result<(), Error> {
+        WorkloadSql::via(self.dialect.whole, Some(Via::Procedures))?;
+        procedures::create(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
     }
 
     async fn restore(
@@ -268,7 +293,7 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
     }
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&self.connect(W::NAME)?, traces)
+        check::rows_of(&self.connect(W::NAME)?, self.dialect, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -303,14 +328,32 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
             Err(error) => error.meaning() != Meaning::Lost,
         }
     }
+
+    fn dialect(&self) -> Option<&'static crate::engine::dialect::Dialect> {
+        Some(self.dialect.whole)
+    }
+
+    fn levels(&self) -> Vec<Isolation> {
+        let known = |level: &Isolation| self.levels == 0 || self.levels & isolation_bit(*level) != 0;
+        self.dialect.whole.levels().into_iter().filter(known).collect()
+    }
+
+    async fn open_connection(
+        &self,
+        commands: &[Option<Command>],
+        isolation: Isolation,
+    ) -> Result<Option<AnyConnection>, Error> {
+        let statements: Vec<_> = commands.iter().map(|command| command.as_ref().map(Spoken::from)).collect();
+        self.prepared::<W>(&statements, isolation).map(|session| Some(AnyConnection::of(session)))
+    }
 }
 
 impl<W: SqlWorkload> Sessions<W> for Odbc {
     type Session = W::Session<Session>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
-        let commands = self.sql::<W>().commands(Via::Statements)?;
-        let statements: Vec<&str> = commands.into_iter().flatten().map(|command| command.sql).collect();
-        self.session::<W>(&statements)
+        let commands = self.sql::<W>().commands(self.via)?;
+        let spoken: Vec<_> = commands.iter().map(|command| command.as_ref().map(Spoken::from)).collect();
+        self.prepared::<W>(&spoken, self.isolation).map(|session| W::session(session, self.via))
     }
 }

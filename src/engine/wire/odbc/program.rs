@@ -1,7 +1,19 @@
 //! A dialect's statement taken apart: the SQL statements that it is made of, each with the places of its parameters.
 
-/// Stands among the parameters for `?note`.
-pub(super) const NOTE: usize = usize::MAX;
+/// What a question mark stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// `?1`: an argument, counted from 0, or what was chosen.
+    Argument(usize),
+    /// `?note`: the workload's note.
+    Note,
+    /// `?*`: all columns as a JSON array of rows.
+    Json,
+    /// `?*4`: the first columns, row by row, with commas between all values.
+    List(usize),
+    /// `?>`: a text that a procedure returns.
+    Output,
+}
 
 /// What comes of a step's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +29,8 @@ pub(super) enum Role {
 pub(super) struct Step {
     /// With question marks.
     pub sql: String,
-    /// The parameter, counted from 0, that each question mark stands for.
-    pub places: Vec<usize>,
+    /// What each question mark stands for.
+    pub places: Vec<Place>,
     pub role: Role,
 }
 
@@ -45,13 +57,9 @@ pub(super) fn steps(text: &str) -> Vec<Step> {
             let end = quoted.find('\'').map_or(rest.len(), |at| at + 2);
             step.sql.push_str(&rest[..end]);
             rest = &rest[end..];
-        } else if let Some(after) = rest.strip_prefix("?note") {
+        } else if let Some((place, after)) = place(rest) {
             step.sql.push('?');
-            step.places.push(NOTE);
-            rest = after;
-        } else if let Some((number, after)) = parameter(rest) {
-            step.sql.push('?');
-            step.places.push(number);
+            step.places.push(place);
             rest = after;
         } else if let Some(after) = rest.strip_prefix(';') {
             end(&mut step, &mut steps);
@@ -75,6 +83,22 @@ fn end(step: &mut Step, steps: &mut Vec<Step>) {
     if !ended.sql.is_empty() {
         steps.push(ended);
     }
+}
+
+/// A parameter, and what follows it.
+fn place(text: &str) -> Option<(Place, &str)> {
+    if let Some(after) = text.strip_prefix("?note") {
+        return Some((Place::Note, after));
+    }
+    if let Some(after) = text.strip_prefix("?>") {
+        return Some((Place::Output, after));
+    }
+    if let Some(after) = text.strip_prefix("?*") {
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, after) = after.split_at(digits);
+        return Some((number.parse().map_or(Place::Json, Place::List), after));
+    }
+    parameter(text).map(|(number, after)| (Place::Argument(number), after))
 }
 
 /// `?1` or `$1`, and what follows.
@@ -102,11 +126,15 @@ mod tests {
         let found = steps(text);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0].sql, "SELECT ?, 'it''s; ?2 not' FROM a WHERE b = ?");
-        assert_eq!((&found[0].places[..], found[0].role), (&[0, 11][..], Role::Chosen { parameter: 2, time: true }));
+        let arguments = [0, 11].map(Place::Argument);
+        assert_eq!((&found[0].places[..], found[0].role), (&arguments[..], Role::Chosen { parameter: 2, time: true }));
         assert_eq!(found[1].sql, "UPDATE a SET b = ?::text, c = ?");
-        assert_eq!((&found[1].places[..], found[1].role), (&[1, NOTE][..], Role::Answer));
+        assert_eq!((&found[1].places[..], found[1].role), (&[Place::Argument(1), Place::Note][..], Role::Answer));
         assert!(!found[0].writes() && found[1].writes());
         assert!(steps("-- nothing\n ; ").is_empty());
         assert_eq!(steps("SELECT 'open").len(), 1);
+        let call = &steps("{call f (?2, ?*, ?*4, ?>)}")[0];
+        assert_eq!(call.sql, "{call f (?, ?, ?, ?)}");
+        assert_eq!(call.places, [Place::Argument(1), Place::Json, Place::List(4), Place::Output]);
     }
 }

@@ -16,6 +16,11 @@ impl Quirks {
     /// Of the driver of a database management system, by the name that this tells.
     pub fn of(dbms: &str) -> Quirks {
         let virtuoso = dbms.contains("Virtuoso");
-        Quirks { wide_integers: virtuoso, no_big_integers: virtuoso, row_by_row: dbms.starts_with("PostgreSQL") }
+        Quirks {
+            wide_integers: virtuoso,
+            // Oracle's driver has no SQL_C_SBIGINT.
+            no_big_integers: virtuoso || dbms.starts_with("Oracle"),
+            row_by_row: dbms.starts_with("PostgreSQL"),
+        }
     }
 }

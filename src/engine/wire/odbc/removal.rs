@@ -5,19 +5,21 @@ use super::catalog::{TABLES, database_state, dependents, failed, there};
 use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::Diagnostic;
-use super::{begin, commit, program, rollback, schema};
+use super::{begin, commit, procedures, program, rollback, schema};
 use crate::engine::dialect::Texts;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 
 /// Removes the workload's tables and Graymark's own, if the manifest proves that they are.
 pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<(), Error> {
-    if !ownership::droppable(database_state(sql, connection, dialect)?)? {
+    if !ownership::can_drop(database_state(sql, connection, dialect)?)? {
         return Ok(());
     }
     let cannot = |error: Diagnostic| failed("cannot remove the tables", &error);
     let there = there(sql, connection)?;
-    ownership::undisturbed(&dependents(connection, dialect, &there).map_err(cannot)?)?;
+    ownership::ensure_no_dependents(&dependents(connection, dialect, &there).map_err(cannot)?)?;
+    let columns = columns(sql, connection, &there).map_err(cannot)?;
+    ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (*table, &**column)), sql)?;
     for sql in dialect.before_drop {
         connection.execute(sql).map_err(cannot)?;
     }
@@ -33,7 +35,22 @@ pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: D
     }
 }
 
+/// The columns of the workload's tables, as table and column.
+fn columns(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    there: &[&'static str],
+) -> Result<Vec<(&'static str, String)>, Diagnostic> {
+    let mut found = Vec::new();
+    for table in sql.tables.iter().map(|table| table.name).filter(|name| there.contains(name)) {
+        let reply = connection.query(&format!("SELECT * FROM {table} WHERE 1 = 0"))?;
+        found.extend(reply.columns.into_iter().map(|column| (table, column)));
+    }
+    Ok(found)
+}
+
 fn remove(sql: &WorkloadSql, connection: &Connection, dialect: Dialect, there: &[&str]) -> Result<(), Diagnostic> {
+    procedures::drop_all(sql, connection, dialect)?;
     let prefix = dialect.prefix.replace("{schema}", sql.name);
     // What proves the others to be Graymark's goes last.
     let order = schema::children_first(sql).into_iter().chain(TABLES.into_iter().rev());

@@ -35,7 +35,7 @@ pub(super) async fn restore(
     let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
     let dependents = catalog::dependents(&connection, dialect, &ours);
     let dependents = dependents.map_err(|error| failed("cannot see what refers to the tables", &error))?;
-    ownership::referred_to(&dependents)?;
+    ownership::ensure_not_referenced(&dependents)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, told);
     undo(sql, &connection, dialect, &script, &parts, &mut population.rows(), &mut progress)

@@ -1,4 +1,4 @@
-//! Rows in the binary form of `COPY … FROM STDIN (FORMAT binary)`.
+//! Rows in the binary format of `COPY … FROM STDIN (FORMAT binary)`.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -7,37 +7,39 @@ use super::schema::Schema;
 use crate::workload::Table;
 use crate::workload::value::{RowSink, Value};
 
-/// Bytes that are handed over at once.
+/// Bytes that are passed on at once.
 pub const CHUNK: usize = 128 << 10;
-/// Room for the largest row beyond a chunk, so that a buffer rarely grows.
+/// Space for the largest row beyond a chunk, so that a buffer rarely grows.
 const MARGIN: usize = 8 << 10;
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 
-/// The statement that takes the rows of a table.
+/// The COPY statement for the rows of a table.
 pub fn statement(schema: &Schema, table: &Table) -> String {
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
     format!("COPY {schema}.{} ({}) FROM STDIN (FORMAT binary)", table.name, columns.join(", "))
 }
 
-/// Takes rows and holds their encoded form until it is fetched.
+/// Receives rows and buffers their encoded form.
 #[derive(Debug)]
 pub struct CopyRows {
     buffer: BytesMut,
     columns: i16,
     in_row: bool,
+    /// Rows so far.
+    pub rows: u64,
 }
 
 impl CopyRows {
-    /// For rows of so many columns; it begins with the file header.
+    /// For rows with a number of columns; it begins with the file header.
     pub fn new(columns: usize) -> CopyRows {
         let mut buffer = BytesMut::with_capacity(CHUNK + MARGIN);
         buffer.put_slice(SIGNATURE);
         // Flags and the length of the header's extension.
         buffer.put_u64(0);
-        CopyRows { buffer, columns: columns as i16, in_row: false }
+        CopyRows { buffer, columns: columns as i16, in_row: false, rows: 0 }
     }
 
-    /// What was written, if that is a chunk or more.
+    /// The buffered bytes, if they are at least a chunk.
     pub fn chunk(&mut self) -> Option<Bytes> {
         (self.buffer.len() >= CHUNK).then(|| {
             let chunk = self.buffer.split().freeze();
@@ -46,7 +48,7 @@ impl CopyRows {
         })
     }
 
-    /// What is left, with the trailer that ends the copy.
+    /// The remaining bytes, with the trailer that ends the copy.
     pub fn finish(mut self) -> Bytes {
         self.buffer.put_i16(-1);
         self.buffer.freeze()
@@ -76,5 +78,6 @@ impl RowSink for CopyRows {
 
     fn end_row(&mut self) {
         self.in_row = false;
+        self.rows += 1;
     }
 }

@@ -1,4 +1,4 @@
-//! What a database holds of a workload, as its catalog and Graymark's own tables say.
+//! The state of a workload's tables, from the database's catalog and Graymark's own tables.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
+use super::alone;
 use super::failure::of_command;
 use super::procedures;
 use super::schema::Schema;
@@ -14,14 +15,15 @@ use crate::engine::sql::WorkloadSql;
 use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 
-/// The tables of Graymark's own in a workload's schema.
+/// Graymark's own tables in a workload's schema.
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
 const METADATA_SQL: &str = include_str!("metadata.sql");
 const FORMAT: u32 = 1;
-/// The comment of a schema that Graymark made.
+const INSERT_MANIFEST: &str = "INSERT INTO graymark_manifest (manifest, state) VALUES ($1, 'loading')";
+/// The comment of a schema that Graymark created.
 const OWN_SCHEMA: &str = "made by Graymark";
 
-/// A row of `graymark_manifest`. Older loads do not name their workload: they are in a schema of its name.
+/// A row of `graymark_manifest`. Older loads do not name their workload: they are in a schema with its name.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     workload: Option<String>,
@@ -29,9 +31,9 @@ struct Kept {
     manifest: Manifest,
 }
 
-/// What the workload's schema holds.
+/// The state of the workload's schema.
 pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
-    let failed = |error| of_command("cannot look at the database", &error);
+    let failed = |error| of_command("cannot read the state of the database", &error);
     let there = relations(client, schema).await.map_err(failed)?;
     let foreign = |what: String| {
         let look = format!("`\\d {schema}.*` in psql");
@@ -99,7 +101,7 @@ struct Relation {
     columns: HashSet<String>,
 }
 
-/// What has rows and columns in a schema, by name.
+/// Relations with rows and columns in a schema, by name.
 async fn relations(client: &Client, schema: &Schema) -> Result<HashMap<String, Relation>, tokio_postgres::Error> {
     let sql = "SELECT relname::text, relkind IN ('r', 'p'), attname::text \
                FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace \
@@ -114,6 +116,12 @@ async fn relations(client: &Client, schema: &Schema) -> Result<HashMap<String, R
     Ok(found)
 }
 
+/// The columns of all relations in a schema, as relation and column.
+pub async fn columns(client: &Client, schema: &Schema) -> Result<Vec<(String, String)>, tokio_postgres::Error> {
+    let relations = relations(client, schema).await?.into_iter();
+    Ok(relations.flat_map(|(name, of)| of.columns.into_iter().map(move |column| (name.clone(), column))).collect())
+}
+
 /// The names of the functions and procedures in a schema.
 async fn routines(client: &Client, schema: &Schema) -> Result<HashSet<String>, tokio_postgres::Error> {
     let sql = "SELECT proname::text FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = \
@@ -123,11 +131,15 @@ async fn routines(client: &Client, schema: &Schema) -> Result<HashSet<String>, t
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
-/// Creates the workload's tables and Graymark's own, empty, in one transaction; the schema too, unless it is there.
+/// Creates the workload's tables and Graymark's own, empty, in one transaction; the schema too, unless it exists.
 pub async fn create(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     let kept = Kept { workload: Some(sql.name.to_owned()), manifest: manifest.clone() };
     let json = serde_json::to_string(&kept)
         .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
+    if sql.dialect.schema_alone {
+        let failed = |error| of_command("cannot create the tables", &error);
+        return create_alone(client, schema, sql, manifest, &json).await.map_err(failed);
+    }
     let create = async || {
         client.batch_execute("BEGIN").await?;
         let query = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
@@ -138,22 +150,48 @@ pub async fn create(client: &Client, schema: &Schema, sql: &WorkloadSql, manifes
         }
         client
             .batch_execute(&format!(
-                "{}\nSET LOCAL search_path TO {schema};\n{METADATA_SQL}",
-                schema.sql(sql.schema(manifest))
+                "{}\n{}\nSET LOCAL search_path TO {schema};\n{METADATA_SQL}",
+                schema.sql(sql.schema(manifest)),
+                schema.sql(sql.distribution())
             ))
             .await?;
-        let insert = "INSERT INTO graymark_manifest (manifest, state) VALUES ($1, 'loading')";
-        client.execute_typed(insert, &[(&json, Type::TEXT)]).await?;
+        client.execute_typed(INSERT_MANIFEST, &[(&json, Type::TEXT)]).await?;
         client.batch_execute("COMMIT").await
     };
     create().await.map_err(|error| of_command("cannot create the tables", &error))
+}
+
+/// The same with a transaction for each statement: the manifest is created before the workload's tables, so that the
+/// remains of an interrupted load are known to be Graymark's. That Graymark created the schema is not stored: it
+/// remains after a drop.
+async fn create_alone(
+    client: &Client,
+    schema: &Schema,
+    sql: &WorkloadSql,
+    manifest: &Manifest,
+    json: &str,
+) -> Result<(), tokio_postgres::Error> {
+    alone::change(client, &format!("CREATE SCHEMA IF NOT EXISTS {schema}")).await?;
+    client.batch_execute(&format!("SET search_path TO {schema}")).await?;
+    alone::changes(client, METADATA_SQL).await?;
+    client.execute_typed(INSERT_MANIFEST, &[(&json, Type::TEXT)]).await?;
+    alone::changes(client, &schema.sql(sql.schema(manifest))).await
+}
+
+/// Drops tables one by one; the manifest last, because it proves that the others are Graymark's.
+pub async fn remove_alone(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), tokio_postgres::Error> {
+    let [manifest, parts] = METADATA;
+    for table in sql.tables.iter().map(|table| table.name).chain([parts, manifest]) {
+        alone::change(client, &format!("DROP TABLE IF EXISTS {schema}.{table}")).await?;
+    }
+    Ok(())
 }
 
 /// Tables of others whose foreign keys refer to the workload's.
 pub async fn dependents(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<Dependent>, Error> {
     let query = sql.dependents()?;
     let found = client.simple_query(&format!("BEGIN; SET LOCAL search_path TO {schema}; {query}; COMMIT")).await;
-    let found = found.map_err(|error| of_command("cannot see what refers to the tables", &error))?;
+    let found = found.map_err(|error| of_command("cannot query references to the tables", &error))?;
     let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
     let keys = found.iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some((row.get(0)?, row.get(1)?, row.get(2)?)),
@@ -162,22 +200,22 @@ pub async fn dependents(client: &Client, schema: &Schema, sql: &WorkloadSql) -> 
     Ok(ownership::dependents(keys, &ours))
 }
 
-/// Whether Graymark made the schema.
+/// Whether Graymark created the schema.
 pub async fn is_own_schema(client: &Client, schema: &Schema) -> Result<bool, tokio_postgres::Error> {
     let sql = "SELECT obj_description(oid, 'pg_namespace') = $2 FROM pg_catalog.pg_namespace WHERE nspname = $1";
     let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT), (&OWN_SCHEMA, Type::TEXT)]).await?;
     Ok(rows.first().map_or(Ok(None), |row| row.try_get::<_, Option<bool>>(0))?.unwrap_or(false))
 }
 
-/// Marks the load as ended.
+/// Marks the load as complete.
 pub async fn complete(client: &Client, schema: &Schema) -> Result<(), Error> {
     let sql = format!("UPDATE {schema}.graymark_manifest SET state = 'complete'");
     client.execute_typed(&sql, &[]).await.map(|_| ()).map_err(|error| of_command("cannot end the load", &error))
 }
 
-/// Parts of the population that are loaded: table, number, rows.
+/// Loaded parts of the population: table, number, rows.
 pub async fn parts(client: &Client, schema: &Schema) -> Result<Vec<(String, u32, u64)>, Error> {
-    let failed = |error| of_command("cannot read what is loaded already", &error);
+    let failed = |error| of_command("cannot read which parts are loaded", &error);
     let sql = format!("SELECT table_name, number, rows FROM {schema}.graymark_parts");
     let rows = client.query_typed(&sql, &[]).await.map_err(failed)?;
     let part = |row: &tokio_postgres::Row| {
@@ -187,23 +225,25 @@ pub async fn parts(client: &Client, schema: &Schema) -> Result<Vec<(String, u32,
     rows.iter().map(part).collect::<Result<_, _>>().map_err(failed)
 }
 
+/// The queries of sizes, in the dialect's folder.
+pub const SIZES: &str = "sizes.sql";
+
 /// Bytes of all tables and indexes of the workload's schema.
-pub async fn bytes(client: &Client, schema: &Schema) -> Result<Option<u64>, Error> {
+pub async fn bytes(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Option<u64>, Error> {
     let failed = |error| of_command("cannot measure the tables", &error);
-    let sql = "SELECT sum(pg_total_relation_size(pg_class.oid))::bigint FROM pg_catalog.pg_class \
-               JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1 AND relkind = 'r'";
-    let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await.map_err(failed)?;
+    let query = sql.own_query(SIZES, "schema")?;
+    let rows = client.query_typed(query, &[(&schema.name(), Type::TEXT)]).await.map_err(failed)?;
     let bytes = rows.first().map(|row| row.try_get::<_, Option<i64>>(0)).transpose().map_err(failed)?;
     Ok(bytes.flatten().map(i64::unsigned_abs))
 }
 
-/// Whether an index of this name is in the schema.
+/// Whether the schema has an index with this name.
 pub async fn has_index(client: &Client, schema: &str, name: &str) -> Result<bool, tokio_postgres::Error> {
     let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_indexes WHERE schemaname = $1 AND indexname = $2)";
     exists(client, sql, schema, name).await
 }
 
-/// Whether a constraint of this name is in the schema.
+/// Whether the schema has a constraint with this name.
 pub async fn has_constraint(client: &Client, schema: &str, name: &str) -> Result<bool, tokio_postgres::Error> {
     let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint JOIN pg_catalog.pg_namespace ON pg_namespace.oid = \
         connamespace \

@@ -1,4 +1,4 @@
-//! Questions to a loaded database: its consistency, its running totals, its settings.
+//! Consistency conditions, cumulative totals and settings of a loaded database.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -20,8 +20,7 @@ use crate::workload::trace::Trace;
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
 
-/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie and
-/// how dates look.
+/// Settings that affect the result or were changed; excluded are passwords, paths and display formats.
 const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
     FROM pg_catalog.pg_settings \
     WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', \
@@ -34,13 +33,13 @@ const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
            AND name !~ '(command|conninfo|passphrase|password|application_name)') \
     ORDER BY name";
 
-/// Tables of a schema whose changes are not in the log: a crash empties them. Null if there are none.
+/// Unlogged tables of a schema: a crash empties them. Null if there are none.
 const UNLOGGED: &str = "SELECT string_agg(relname::text, ', ' ORDER BY relname) \
     FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace \
     WHERE nspname::text = $1::text AND relname::text = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relpersistence \
     <> 'p'";
 
-/// Runs the workload's conditions one after the other.
+/// Checks the workload's conditions one after the other.
 pub async fn check(
     client: &Client,
     schema: &Schema,
@@ -48,7 +47,9 @@ pub async fn check(
     told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
-    for condition in script::statements(sql.consistency()) {
+    let conditions = script::statements(sql.consistency());
+    told(CheckStep::Conditions(conditions.len()));
+    for condition in conditions {
         told(CheckStep::Began(condition.name));
         let finding = condition_holds(client, schema, &condition).await?;
         told(CheckStep::Ended(&finding));
@@ -57,7 +58,7 @@ pub async fn check(
     Ok(findings)
 }
 
-/// Runs one condition, on a snapshot.
+/// Checks one condition on a snapshot.
 pub async fn condition_holds(client: &Client, schema: &Schema, condition: &Named<'_>) -> Result<Finding, Error> {
     let finding = find(client, schema, condition).await;
     finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))
@@ -83,8 +84,8 @@ async fn find(client: &Client, schema: &Schema, condition: &Named<'_>) -> Result
     })
 }
 
-/// A query as one read-only transaction with one snapshot, in the workload's schema. Sent as a whole, it passes any
-/// pooler.
+/// A query as one read-only transaction with one snapshot, in the workload's schema. It is sent as one message, so that
+/// it works with any pooler.
 pub(super) fn reading(schema: &Schema, sql: &str) -> String {
     let sql = schema.sql(sql);
     format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO {schema};\n{sql};\nCOMMIT")
@@ -97,7 +98,7 @@ fn show(row: &SimpleQueryRow) -> String {
     row.columns().iter().enumerate().map(pair).collect::<Vec<_>>().join(" ")
 }
 
-/// The running totals of the workload's effects.
+/// The cumulative totals of the workload's effects.
 pub async fn effects(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
     let messages = client.simple_query(&reading(schema, sql.effects_query()?)).await;
     let messages = messages.map_err(|error| of_command("cannot count what was done", &error))?;
@@ -113,7 +114,7 @@ pub async fn effects(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Res
     sql.effects.iter().map(total).collect()
 }
 
-/// How many rows there are for each trace.
+/// The number of rows that match each trace.
 pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
     for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
@@ -129,7 +130,7 @@ pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Resu
     Ok(Some(found))
 }
 
-/// The settings of a session that matter to the result.
+/// The settings of a session that affect the result.
 pub async fn settings(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<BTreeMap<String, String>, Error> {
     let failed = |error| of_command("cannot read the settings", &error);
     let rows = client.query_typed(SETTINGS, &[]).await.map_err(failed)?;

@@ -1,5 +1,4 @@
-//! A private PostgreSQL, alone or with standbys: which of its servers takes writes, and what happens when that one is
-//! killed.
+//! A private PostgreSQL, alone or with standbys: which server is the primary, and failover when it is killed.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,15 +17,15 @@ use crate::engine::server::{Media, Nodes, PrivateServer};
 use crate::engine::sql::script;
 use crate::powercut::Disk;
 
-/// What servers of a cluster are asked, in the dialect's folder.
+/// Queries to servers of a cluster, in the dialect's folder.
 pub(super) const QUESTIONS: &str = "nodes.sql";
-/// How long a standby may take to find the server that it follows.
+/// How long a standby may take to connect to its upstream.
 const FOLLOWED: Duration = Duration::from_secs(60);
-/// How long the log that a killed server has sent may be on its way.
+/// How long log sent by a killed server may be in transit.
 const REST: Duration = Duration::from_secs(2);
-/// How long a node may take for an answer; a promotion takes longer.
+/// Timeout of a node's answer; a promotion takes longer.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// From one look at a standby to the next.
+/// Interval between polls of a standby.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The servers, at least one.
@@ -34,20 +33,20 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct Cluster {
     first: Server,
     standbys: Vec<Server>,
-    /// The number of the one that takes writes.
+    /// The index of the primary.
     writer: AtomicUsize,
     sync: StandbySync,
     /// The network between them.
     links: Links,
-    /// Where all data are kept, if they are.
+    /// The directory of all data, if they are kept.
     data: Option<PathBuf>,
 }
 
 impl Cluster {
-    /// Starts what was asked for, and waits until all standbys follow.
+    /// Starts the servers, and waits until all standbys follow.
     ///
     /// # Errors
-    /// If the options make no sense, or one does not start or follow.
+    /// If the options are inconsistent, or one does not start or follow.
     pub async fn start(options: &PostgresServerOptions) -> Result<Cluster, Error> {
         let (sync, data) = (options.sync, options.data.clone().filter(|_| options.standbys > 0));
         let (nodes, writer, links) = match options.standbys {
@@ -81,29 +80,29 @@ impl Cluster {
         self.writer.load(Ordering::Acquire)
     }
 
-    /// The server that takes writes.
+    /// The primary.
     pub fn writer(&self) -> &Server {
         self.node(self.writer_number())
     }
 
-    /// The numbers of the standbys that run.
+    /// The numbers of the running standbys.
     pub fn standbys_up(&self) -> Vec<usize> {
         let writer = self.writer_number();
         let up = self.nodes().enumerate().filter(|(number, node)| *number != writer && node.pid().is_some());
         up.map(|(number, _)| number).collect()
     }
 
-    /// The name of a node for people.
+    /// The displayed name of a node.
     pub fn shown(number: usize) -> String {
         standby::name(number).replace('_', " ")
     }
 
-    /// The same of the name by which its primary knows it: `node_2 at 127.0.0.1`.
+    /// The same from the name by which its primary knows it: `node_2 at 127.0.0.1`.
     pub fn shown_as(name: &str) -> String {
         name.split(" at ").next().unwrap_or(name).replace('_', " ")
     }
 
-    /// The name of each node, and what it is: `primary`, `standby` or `down`.
+    /// The name and state of each node: `primary`, `standby` or `down`.
     pub fn roles(&self) -> Vec<(String, &'static str)> {
         let writer = self.writer_number();
         let role = |(number, node): (usize, &Server)| {
@@ -117,7 +116,7 @@ impl Cluster {
         self.nodes().enumerate().map(role).collect()
     }
 
-    /// A URL by which sessions find the server that takes writes; it belongs into no command line, log or record.
+    /// A URL with which sessions find the primary; it must not appear in a command line, log or record.
     pub fn url(&self) -> String {
         if !self.several() {
             return self.first.url();
@@ -127,12 +126,12 @@ impl Cluster {
         format!("{}&target_session_attrs=primary", self.first.url_at(&hosts, &ports))
     }
 
-    /// CPU seconds of all servers since they were started; none where that cannot be known.
+    /// CPU seconds of all servers since they were started; `None` if unknown.
     pub fn cpu_seconds(&self) -> Option<f64> {
         self.nodes().map(Server::cpu_seconds).sum()
     }
 
-    /// Why one of them runs no more that nobody here ended.
+    /// Why one of them has ended unexpectedly.
     pub fn ended(&self) -> Option<String> {
         let ended = |(number, node): (usize, &Server)| {
             let why = node.ended()?;
@@ -141,17 +140,17 @@ impl Cluster {
         self.nodes().enumerate().find_map(ended)
     }
 
-    /// Stops them as the drop would, when it is not going to be dropped.
+    /// Stops them as when dropped, for a cluster that is not dropped.
     pub fn abandon(&self) {
         self.nodes().for_each(Server::abandon);
     }
 
-    /// A connection to one of them.
+    /// A connection to a node.
     pub async fn client(&self, number: usize) -> Result<Client, Error> {
         Target::parse(&self.node(number).url(), &|_| None)?.connect(&[]).await
     }
 
-    /// A connection to the one that takes writes.
+    /// A connection to the primary.
     pub async fn writer_client(&self) -> Result<Client, Error> {
         self.client(self.writer_number()).await
     }
@@ -179,24 +178,24 @@ impl Cluster {
         }
     }
 
-    /// Cuts a node, counted from 1, off from the others, or joins it to them again. Says in words what was done.
+    /// Partitions a node, counted from 1, from the others, or joins it again. Returns a description.
     ///
     /// # Errors
-    /// If it does not run, or nodes cannot be cut off from each other here.
+    /// If it is not running, or the nodes have no relays.
     pub fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
         self.links.join();
         let node =
             number.checked_sub(1).filter(|node| self.nodes().nth(*node).is_some_and(|node| node.pid().is_some()));
-        let node = node.ok_or_else(|| Error::Usage(format!("node {number} does not run")))?;
+        let node = node.ok_or_else(|| Error::Usage(format!("node {number} is not running")))?;
         let takes_writes = node == self.writer_number();
         if off {
             self.links.part(node, takes_writes)?;
         }
         let role = if takes_writes { "takes writes" } else { "is a standby" };
-        Ok(format!("node {number}, which {role}, was cut off from the others"))
+        Ok(format!("node {number}, which {role}, was partitioned from the others"))
     }
 
-    /// How much of the log a standby has when no more arrives.
+    /// How much of the log a standby has received when no more arrives.
     async fn received(&self, standby: usize) -> Result<(u64, Client), Error> {
         let client = self.client(standby).await?;
         let end = Instant::now() + REST;
@@ -209,7 +208,7 @@ impl Cluster {
         }
     }
 
-    /// Has the standby that received most take writes, and the others follow it. Says which one.
+    /// Promotes the standby that has received most, and lets the others follow it. Returns a description.
     async fn promote(&self, standbys: &[usize]) -> Result<String, Error> {
         let (mut best, mut reasons) = (None, Vec::new());
         for standby in standbys {
@@ -292,6 +291,10 @@ impl PrivateServer for Cluster {
         self.writer().resume();
     }
 
+    fn complaint(&self) -> Option<String> {
+        PrivateServer::complaint(self.writer())
+    }
+
     fn disk(&self) -> Option<&Disk> {
         self.first.disk()
     }
@@ -305,7 +308,7 @@ impl PrivateServer for Cluster {
     }
 
     fn member(&self, number: usize) -> Option<&dyn PrivateServer> {
-        // One that was killed as a primary would come back as a second one.
+        // A node that was killed as the primary would come back as a second one.
         let node = Cluster::nodes(self).nth(number.checked_sub(1)?).filter(|node| node.pid().is_some())?;
         self.several().then_some(node as &dyn PrivateServer)
     }
@@ -321,7 +324,7 @@ impl Drop for Cluster {
             return;
         }
         let dead: Vec<&Server> = self.nodes().filter(|node| node.pid().is_none()).collect();
-        // Its standbys get what it has still to send; they are stopped after it.
+        // Its standbys get the rest of its log; they are stopped after it.
         self.writer().abandon();
         for node in dead {
             if let Err(error) = node.free_memory() {
@@ -331,14 +334,14 @@ impl Drop for Cluster {
     }
 }
 
-/// A question's text.
+/// The text of a query.
 pub(super) fn question(name: &str) -> Result<&'static str, Error> {
     let text = Dialect::choose(Wire::Postgres, None)?.own_text(QUESTIONS).unwrap_or_default();
     let found = script::statements(text).into_iter().find(|question| question.name == name);
     found.map(|question| question.sql).ok_or_else(|| Error::Database(format!("{QUESTIONS} has no question {name}")))
 }
 
-/// The first row of the answer to a question.
+/// The first row of a query's answer.
 pub(super) async fn ask(client: &Client, name: &str) -> Result<SimpleQueryRow, Error> {
     let failed = |error| failure::of_command("cannot ask a node of the cluster", &error);
     let answer = tokio::time::timeout(PATIENCE, client.simple_query(question(name)?)).await;
@@ -351,7 +354,7 @@ pub(super) async fn ask(client: &Client, name: &str) -> Result<SimpleQueryRow, E
     row.ok_or_else(|| Error::Database("a node of the cluster gives no answer".to_owned()))
 }
 
-/// A whole number of a row.
+/// An integer of a row.
 pub(super) fn number(row: &SimpleQueryRow, column: usize) -> Result<u64, Error> {
     let value = row.try_get(column).ok().flatten().and_then(|text| text.parse().ok());
     value.ok_or_else(|| Error::Database("a node of the cluster does not tell its position in the log".to_owned()))

@@ -1,4 +1,4 @@
-//! Where a PostgreSQL is and how to get in: URL, environment, password file, TLS.
+//! The address of a PostgreSQL server and the way to connect: URL, environment, password file, TLS.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -15,16 +15,15 @@ use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
-use crate::engine::hosts::{Hosts, Place, Wanted, none_took_it};
+use crate::engine::hosts::{Hosts, Place, Role, none_took_it};
 use crate::engine::relay::Relay;
 use crate::result::Isolation;
 use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
-/// Seconds that a connection may take, from the first packet to the server's readiness.
+/// Timeout of a connection attempt in seconds, from the first packet until the server is ready.
 const CONNECT_SECONDS: u64 = 30;
-/// Seconds that a statement waits for a lock that someone else holds. Whatever Graymark does with a lock takes much
-/// less.
+/// Lock timeout of a statement in seconds. Graymark's own locks are much shorter.
 const LOCK_SECONDS: u32 = 60;
 const DEFAULT_PORT: u16 = 5432;
 const APPLICATION_NAME: &str = "graymark";
@@ -35,37 +34,37 @@ const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 pub struct Target {
     /// The hosts of the URL.
     hosts: Hosts,
-    /// What they are called, if not by their addresses.
+    /// Their displayed names, if those are not their addresses.
     names: Vec<String>,
-    /// The one that is meant now: before a choice, the first.
+    /// The current one; before one is chosen, the first.
     host: Host,
     port: u16,
-    /// Where sessions connect to instead, if they are led through a relay.
+    /// The relay to which sessions connect instead, if there is one.
     led: Option<(Host, u16)>,
     user: String,
     database: String,
     password: Option<Password>,
-    /// Those of the password file, for each of several hosts.
+    /// Passwords from the password file, for each of several hosts.
     passwords: Vec<Option<Password>>,
     ssl_mode: Mode,
     ssl_roots: Option<PathBuf>,
-    /// The authorities that were asked for, not those of the default file.
+    /// The requested authorities, as opposed to the default file.
     given_roots: Option<PathBuf>,
     timeout: Duration,
     application_name: String,
     options: Option<String>,
-    /// The schema of the workload's tables; one of the workload's name if there is none.
+    /// The schema of the workload's tables; the default is the workload's name.
     schema: Option<String>,
-    /// Whether a pooler stands between: nothing may be bound to a server's session.
+    /// Whether a pooler is in between: nothing may be bound to a server's session.
     pub pooler: bool,
-    /// What is said there.
+    /// The dialect.
     pub dialect: &'static Dialect,
-    /// What to tell the user, such as a password file that was ignored.
+    /// Warnings for the user, such as an ignored password file.
     pub warnings: Vec<String>,
 }
 
 impl Target {
-    /// Reads a `postgres://` URL; what it leaves open comes from the environment and the password file, as with libpq.
+    /// Parses a `postgres://` URL; missing parts come from the environment and the password file, as with libpq.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
         let parts = Parts::of(url, &POSTGRES)?;
         let given = |name: &str, variable: &str| parts.given(name, variable, environment);
@@ -88,7 +87,7 @@ impl Target {
         let given_roots = given("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
         let ssl_roots = given_roots.clone();
         let ssl_roots = match ssl_mode {
-            // As libpq: where there is a file of authorities, `require` verifies by it.
+            // As in libpq: with a file of authorities, `require` verifies the certificate.
             Mode::Require | Mode::VerifyCa | Mode::VerifyFull => {
                 ssl_roots.or_else(|| tls::default_roots(home.as_deref()))
             }
@@ -105,7 +104,7 @@ impl Target {
         let pooler = match parts.last("pooler") {
             None | Some("off") => false,
             Some("on") => true,
-            Some(other) => return Err(Error::Usage(format!("pooler={other} is neither on nor off"))),
+            Some(other) => return Err(Error::Usage(format!("pooler={other} must be on or off"))),
         };
         let mut target = Target {
             hosts,
@@ -135,7 +134,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Each of several hosts may have a password of its own.
+    /// Each of several hosts may have its own password.
     fn look_up_passwords(&mut self, file: Option<&Path>) {
         let mut passwords = Vec::new();
         for place in self.hosts.clone().places().skip(1) {
@@ -154,7 +153,7 @@ impl Target {
             Host::Tcp(host) => &[host.as_str()],
             Host::Socket(path) => {
                 directory = path.to_string_lossy();
-                // libpq knows the sockets of the default directory as `localhost`.
+                // libpq treats sockets in the default directory as `localhost`.
                 if SOCKET_DIRECTORIES.contains(&directory.as_ref()) {
                     &[&directory, "localhost"]
                 } else {
@@ -168,7 +167,7 @@ impl Target {
         self.warnings.extend(found.warning);
     }
 
-    /// The URL without password, with all else that is needed to connect in the same way again.
+    /// The URL without password, with everything else that is needed to connect again.
     pub fn url(&self) -> String {
         let (user, database) = (encoded(&self.user), encoded(&self.database));
         let (mut place, mut more) = (String::new(), Vec::new());
@@ -212,15 +211,15 @@ impl Target {
         Schema::of(self.schema.as_deref(), workload)
     }
 
-    /// The same server, with the workload's tables in a schema of this name.
+    /// The same server, with the workload's tables in a schema with this name.
     pub fn in_schema(self, schema: Option<String>) -> Target {
         Target { schema, ..self }
     }
 
-    /// The standbys among its hosts, whose turn it is one after the other.
+    /// The standbys among its hosts, used in turn.
     ///
     /// # Errors
-    /// If there is one host only, or standbys do not take transactions at this level.
+    /// If there is only one host, or standbys do not support this isolation level.
     pub fn standbys(&self, isolation: Isolation) -> Result<Target, Error> {
         if !self.hosts.several() {
             return Err(Error::Usage(
@@ -237,27 +236,27 @@ impl Target {
             ));
         }
         let mut hosts = self.hosts.clone();
-        (hosts.wanted, hosts.spread) = (Wanted::Standby, true);
+        (hosts.wanted, hosts.spread) = (Role::Standby, true);
         Ok(Target { hosts, ..self.clone() })
     }
 
-    /// The same servers, by these names.
+    /// The same servers, with these displayed names.
     pub fn named(self, names: Vec<String>) -> Target {
         Target { names, ..self }
     }
 
-    /// Whether the server is on this machine, as far as the address tells.
+    /// Whether the server's address is one of this machine.
     pub fn is_local(&self) -> bool {
         self.hosts.are_local() && !self.hosts.several()
     }
 
-    /// The names of several hosts; none if there is one.
+    /// The names of several hosts; empty for a single one.
     pub fn several(&self) -> Vec<String> {
         let name = |(number, _)| self.names.get(number).cloned().unwrap_or_else(|| self.at(number).place());
         if self.hosts.several() { self.hosts.places().enumerate().map(name).collect() } else { Vec::new() }
     }
 
-    /// The same, at one of its hosts.
+    /// The same target at one of its hosts.
     fn at(&self, number: usize) -> Target {
         let place = self.hosts.places().nth(number).unwrap_or_else(|| self.hosts.first()).clone();
         let password = self.passwords.get(number).cloned().unwrap_or_else(|| self.password.clone());
@@ -271,10 +270,10 @@ impl Target {
         }
     }
 
-    /// Leads sessions to its server through a relay, if it is one server.
+    /// Connects sessions through a relay, if the URL names a single server.
     ///
     /// # Errors
-    /// If the relay cannot be had.
+    /// If the relay cannot listen.
     pub fn lead(&mut self, relay: &Relay) -> Result<(), Error> {
         if self.hosts.several() {
             return Ok(());
@@ -284,7 +283,7 @@ impl Target {
             Host::Socket(directory) => Host::Socket(directory.join(format!(".s.PGSQL.{}", self.port))),
         };
         let (host, port) = relay.lead_to(&server, self.port)?;
-        // libpq's way: the directory is named, and the port names the file.
+        // As in libpq: the host is the directory, and the port is part of the file name.
         let host = match host {
             Host::Socket(path) => Host::Socket(path.parent().unwrap_or(&path).to_owned()),
             host => host,
@@ -316,20 +315,20 @@ impl Target {
         config
     }
 
-    /// Connects to the first host that does. `settings` are set for the session; the pooler's sessions take none.
+    /// Connects to the first suitable host. `settings` are set for the session, except with a pooler.
     ///
     /// The connection's own task runs on the current runtime and ends with the client.
     pub async fn connect(&self, settings: &[(&str, &str)]) -> Result<Client, Error> {
         self.reach(settings, false).await.map(|(client, _)| client)
     }
 
-    /// The same for a session that executes transactions, and the number of its host.
+    /// The same for a session that executes transactions; also returns the index of its host.
     pub async fn connect_session(&self, settings: &[(&str, &str)]) -> Result<(Client, usize), Error> {
         self.reach(settings, true).await
     }
 
     async fn reach(&self, settings: &[(&str, &str)], session: bool) -> Result<(Client, usize), Error> {
-        if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
+        if !self.hosts.several() && self.hosts.wanted == Role::Any {
             return self.connect_here(settings, session).await.map(|client| (client, 0));
         }
         let mut reasons = Vec::new();
@@ -350,9 +349,27 @@ impl Target {
         Err(none_took_it(&reasons))
     }
 
-    /// Why a host is not one that is wanted; none if it is.
+    /// A connection to each host that has the required role, with its name; hosts that cannot be reached are left out.
+    pub async fn connect_each(&self) -> Vec<(String, Client)> {
+        let mut all = Vec::new();
+        for (number, name) in self.several().into_iter().enumerate() {
+            let here = self.at(number);
+            let reached = async {
+                let client = here.connect_here(&[], false).await?;
+                let against = here.in_time(here.against(&client)).await?;
+                Ok::<_, Error>(against.is_none().then_some(client))
+            };
+            match reached.await {
+                Ok(client) => all.extend(client.map(|client| (name, client))),
+                Err(error) => tracing::info!("{name}: {error}"),
+            }
+        }
+        all
+    }
+
+    /// Why a host does not have the required role; `None` if it has.
     async fn against(&self, client: &Client) -> Result<Option<&'static str>, Error> {
-        if self.hosts.wanted == Wanted::Any {
+        if self.hosts.wanted == Role::Any {
             return Ok(None);
         }
         let sql = "SELECT pg_is_in_recovery()::text, current_setting('transaction_read_only')";
@@ -369,14 +386,14 @@ impl Target {
         Ok(self.hosts.wanted.against(standby, read_only))
     }
 
-    /// Connects to the host that is meant.
+    /// Connects to the current host.
     async fn connect_here(&self, settings: &[(&str, &str)], session: bool) -> Result<Client, Error> {
         let mut config = self.config(session);
         let mut options = String::new();
         if !self.pooler {
             options.push_str(&format!(" -c lock_timeout={LOCK_SECONDS}s"));
         }
-        // What the URL gives comes later, and so prevails.
+        // Options of the URL come later, and override these.
         if let Some(given) = &self.options {
             options.push(' ');
             options.push_str(given);
@@ -391,7 +408,7 @@ impl Target {
         let tls = tls::connector(self.ssl_mode, self.ssl_roots.as_deref())?;
         match tokio::time::timeout(self.timeout, config.connect(tls)).await {
             Ok(Ok((client, connection))) => {
-                // What ends the connection is told to whoever waits for an answer.
+                // The error of the connection is reported to requests in progress.
                 tokio::spawn(async move {
                     let _ = connection.await;
                 });
@@ -402,7 +419,7 @@ impl Target {
         }
     }
 
-    /// Sets what the dialect has for each session, as far as the server knows it.
+    /// Sets the dialect's session settings, except those unknown to the server.
     async fn settle(&self, client: &Client) -> Result<(), Error> {
         for (name, value) in self.dialect.session.iter().filter(|_| !self.pooler) {
             match client.batch_execute(&format!("SET {name} = {value}")).await {
@@ -413,12 +430,12 @@ impl Target {
         Ok(())
     }
 
-    /// Awaits the answer to the first question on a new connection.
+    /// Waits for the first answer on a new connection, with a timeout.
     pub async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| Err(self.silent()))
     }
 
-    /// Whether the server says anything at all, be it that it takes no connection.
+    /// Whether the server answers at all, even by refusing a connection.
     pub async fn answers(&self) -> bool {
         for (number, _) in self.hosts.places().enumerate() {
             if self.at(number).answers_here().await {
@@ -440,11 +457,12 @@ impl Target {
     fn silent(&self) -> Error {
         let (place, seconds) = (self.place(), self.timeout.as_secs());
         Error::Database(format!(
-            "{place} does not answer within {seconds} s: is it a PostgreSQL? (connect_timeout=SECONDS waits longer)"
+            "{place} does not answer within {seconds} s: is it a PostgreSQL? (connect_timeout=SECONDS sets a longer \
+             limit)"
         ))
     }
 
-    /// Why it did not work and what to do, in one line.
+    /// Why connecting failed and what to do, in one line.
     fn explain(&self, error: &tokio_postgres::Error) -> Error {
         let place = self.place();
         let text = if let Some(refusal) = error.as_db_error() {
@@ -463,7 +481,7 @@ impl Target {
                 }
                 (io::ErrorKind::TimedOut, _) => format!("{place} does not answer: check host, port and firewall"),
                 _ if io.to_string().contains("lookup address") => format!("no host is called {place}: check the URL"),
-                // Depending on who is faster: the other side closes, or its words make no message.
+                // Either the other side closes first, or its bytes are not a valid message.
                 (
                     io::ErrorKind::UnexpectedEof
                     | io::ErrorKind::ConnectionReset
@@ -573,7 +591,7 @@ fn default_host(port: u16) -> Host {
     socket.map_or_else(|| Host::Tcp("localhost".to_owned()), |path| Host::Socket(path.to_owned()))
 }
 
-/// Of several hosts, what the one that needs it most has.
+/// The strictest default of several hosts.
 fn default_ssl_mode(hosts: &Hosts) -> Mode {
     if !hosts.are_local() {
         Mode::VerifyFull

@@ -1,4 +1,4 @@
-//! A session's connection: statements prepared once, sent in one go, answered in order.
+//! A session's connection: prepared statements, pipelined.
 
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -22,14 +22,14 @@ use crate::engine::sql::{self, Arg, Call, Command, Counts, MAX_CALLS, Reply};
 use crate::engine::{Error, Failure};
 use crate::workload::value::Value;
 
-/// The most arguments of a statement.
+/// The maximum number of arguments of a statement.
 const MAX_ARGUMENTS: usize = 16;
 
 struct Prepared {
-    /// None behind a pooler, where a prepared statement may be on another server session.
+    /// `None` behind a pooler, where a prepared statement may be on another server session.
     statement: Option<tokio_postgres::Statement>,
     sql: String,
-    /// The argument, counted from 0, that each parameter stands for.
+    /// The argument, counted from 0, of each parameter.
     places: ArrayVec<usize, MAX_ARGUMENTS>,
     writes: bool,
     reply: Reply,
@@ -38,9 +38,9 @@ struct Prepared {
 /// A connection that executes the commands of a workload by their numbers.
 pub struct Connection {
     client: Client,
-    /// The server's process for it; none behind a pooler, where it changes.
+    /// The server's process for it; `None` behind a pooler, where it changes.
     process: Option<u64>,
-    /// The number of its host in the URL.
+    /// The index of its host in the URL.
     host: usize,
     commands: Vec<Option<Prepared>>,
     /// The number of the command `BEGIN`; `COMMIT` and `ROLLBACK` follow.
@@ -48,11 +48,12 @@ pub struct Connection {
     /// Whether a transaction is open.
     open: bool,
     lost: bool,
+    round_trips: u64,
     dialect: &'static Dialect,
 }
 
 impl Connection {
-    /// Connects and prepares. `isolation` in SQL's words, such as `read committed`.
+    /// Connects and prepares statements. `isolation` as in SQL, such as `read committed`.
     pub async fn open(
         target: &Target,
         schema: &Schema,
@@ -99,7 +100,8 @@ impl Connection {
         })?;
         let process = if target.pooler { None } else { process(&client).await };
         let begin = commands.len();
-        Ok(Connection { begin, commands: prepared, client, process, host, open: false, lost: false, dialect })
+        let (open, lost, round_trips) = (false, false, 0);
+        Ok(Connection { begin, commands: prepared, client, process, host, open, lost, round_trips, dialect })
     }
 
     fn command(&self, number: usize) -> Result<&Prepared, Failure> {
@@ -145,7 +147,7 @@ impl Connection {
         Ok(counts)
     }
 
-    /// Hands the rows of a reply to `on_row`. How many rows it had or, if none, were affected.
+    /// Passes the rows of a reply to `on_row`. Returns the number of rows or, if there are none, of affected rows.
     async fn receive(
         &self,
         place: usize,
@@ -176,22 +178,22 @@ impl Connection {
             Call::Statement(number, arguments) => (number, arguments),
         };
         let command = self.command(number).map_err(Problem::Row)?;
-        let mut given: ArrayVec<&Arg<'_>, MAX_ARGUMENTS> = ArrayVec::new();
-        for place in &command.places {
-            let missing = || Problem::Row(Failure::Invalid(format!("statement {number} has other arguments")));
-            given.push(arguments.get(*place).ok_or_else(missing)?);
+        if command.places.iter().any(|place| *place >= arguments.len()) {
+            return Err(Problem::Row(Failure::Invalid(format!("statement {number} has other arguments"))));
         }
+        let given = command.places.iter().map(|place| &arguments[*place]);
         let rows = match &command.statement {
-            Some(statement) => self.client.query_raw(statement, given.into_iter().map(Argument)).await,
+            Some(statement) => self.client.query_raw(statement, given.map(Argument)).await,
+            // Boxed, so that the futures of other calls stay small: each is moved when it is sent.
             None => {
-                let given = given.into_iter().map(|arg| (Argument(arg), type_of(arg)));
-                self.client.query_typed_raw(&command.sql, given).await
+                let given = given.map(|arg| (Argument(arg), type_of(arg)));
+                Box::pin(self.client.query_typed_raw(&command.sql, given)).await
             }
         };
         rows.map_err(Problem::Database)
     }
 
-    /// Whether the calls from `place` on can have committed something when their answers are missing.
+    /// Whether the calls from `place` on can have committed something if their answers are missing.
     fn can_have_committed(&self, calls: &[Call<'_>], place: usize, further: bool) -> bool {
         let mut open = self.open;
         let mut possible = false;
@@ -212,14 +214,15 @@ impl Connection {
         possible
     }
 
-    /// Rolls back what failed calls have left open. It waits behind all that was sent.
+    /// Rolls back after failed calls. The rollback is queued after everything that was sent.
     async fn clean_up(&mut self, failure: Failure) -> Failure {
         self.open = false;
+        self.round_trips += 1;
         match self.client.batch_execute("ROLLBACK").await {
             Ok(()) => failure,
             Err(error) => {
                 self.lost = true;
-                // A commit behind a failed statement is a rollback, so nothing of it can remain.
+                // A commit after a failed statement is a rollback, so nothing of it can remain.
                 Failure::Disconnected {
                     ambiguous: false,
                     detail: format!("{failure}; {}", super::failure::chain(&error)),
@@ -230,13 +233,13 @@ impl Connection {
 }
 
 enum Problem {
-    /// Of the server or the connection.
+    /// An error of the server or the connection.
     Database(tokio_postgres::Error),
-    /// Of the caller, with a row or a call.
+    /// An error of the caller, of a row or a call.
     Row(Failure),
 }
 
-/// The server's process for a client; none if it does not tell, as servers of other makes may.
+/// The server's process for a client; `None` if unknown, for example on compatible servers.
 async fn process(client: &Client) -> Option<u64> {
     let messages = client.simple_query("SELECT pg_backend_pid()").await.ok()?;
     messages.iter().find_map(|message| match message {
@@ -254,6 +257,10 @@ impl sql::Connection for Connection {
         Some(self.host)
     }
 
+    fn round_trips(&self) -> Option<u64> {
+        Some(self.round_trips)
+    }
+
     async fn exchange(
         &mut self,
         calls: &[Call<'_>],
@@ -267,19 +274,25 @@ impl sql::Connection for Connection {
             Call::Commit | Call::Rollback => false,
             Call::Statement(..) => open,
         });
+        // All calls are sent before waiting for the first answer.
+        self.round_trips += u64::from(!calls.is_empty());
         let begun = self.open || calls.iter().any(|call| matches!(call, Call::Begin));
-        // An error in front of a commit is met before the commit's own answer, which then only says that there was
-        // nothing to commit.
+        // An error before a commit is received before the commit's own answer, which then only says that there was no
+        // transaction.
         let failure = match self.work(calls, on_row).await {
             Ok(counts) => {
                 self.open = ends_open;
                 return Ok(counts);
             }
             Err((place, Problem::Database(error))) => {
-                // What the server refuses it does not commit; of what it left unanswered nobody knows.
+                // A refused commit is not executed; for an unanswered one that is unknown.
                 let further = error.as_db_error().is_none();
                 let ambiguous = self.can_have_committed(calls, place, further);
-                self.failed(&error, ambiguous)
+                match self.failed(&error, ambiguous) {
+                    // An answer that is none of the protocol's.
+                    why @ Failure::Invalid(_) if ambiguous && further => self.unreadable(&why),
+                    failure => failure,
+                }
             }
             Err((place, Problem::Row(failure))) if self.can_have_committed(calls, place, true) => {
                 self.unreadable(&failure)
@@ -295,8 +308,8 @@ impl sql::Connection for Connection {
     }
 }
 
-/// A text with its parameters numbered without a gap, and the argument, counted from 0, that each stands for. The
-/// server takes no parameter that a text leaves out.
+/// A text with its parameters numbered without gaps, and the argument, counted from 0, of each. The server accepts no
+/// unused parameters.
 fn numbered(text: &str) -> Result<(String, ArrayVec<usize, MAX_ARGUMENTS>), String> {
     let mut places: ArrayVec<usize, MAX_ARGUMENTS> = ArrayVec::new();
     let mut sql = String::with_capacity(text.len());
@@ -326,7 +339,7 @@ fn numbered(text: &str) -> Result<(String, ArrayVec<usize, MAX_ARGUMENTS>), Stri
     Ok((sql, places))
 }
 
-/// An argument as PostgreSQL takes it: columns are arrays.
+/// An argument in PostgreSQL's form: columns are arrays.
 #[derive(Debug)]
 struct Argument<'a>(&'a Arg<'a>);
 
@@ -359,7 +372,7 @@ impl ToSql for Argument<'_> {
     }
 
     fn accepts(_: &Type) -> bool {
-        // Each value checks for itself.
+        // Each value checks its own type.
         true
     }
 

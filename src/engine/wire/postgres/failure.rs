@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean to a transaction and to a command.
+//! Classification of PostgreSQL's errors, for transactions and commands.
 
 use std::error::Error as _;
 
@@ -8,11 +8,11 @@ use crate::engine::dialect::Dialect;
 use crate::engine::{Error, Failure, RetryReason};
 use crate::visible::one_line;
 
-/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection
-/// is gone.
+/// The failure of a transaction with this error. `ambiguous` says whether it may be committed if the connection is
+/// lost.
 pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool, dialect: &Dialect) -> Failure {
     let Some(refusal) = error.as_db_error() else {
-        // Only a parameter or a value that has the wrong type leaves the connection usable.
+        // The connection is usable only after a parameter or a value of a wrong type.
         let io =
             error.is_closed() || std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>());
         return if io {
@@ -39,7 +39,7 @@ pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool, dialect: &
     }
 }
 
-/// Shutdown, crash or the connection itself: the server closes the session.
+/// Shutdown, crash or a connection error: the server closes the session.
 fn ends_session(code: &SqlState) -> bool {
     [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(code)
         || code.code() == "57P05"
@@ -47,7 +47,7 @@ fn ends_session(code: &SqlState) -> bool {
         || code.code().starts_with("08")
 }
 
-/// What an error means to a command that does `what`.
+/// The error of a command; `what` is what it could not do.
 pub fn of_command(what: &str, error: &tokio_postgres::Error) -> Error {
     let Some(refusal) = error.as_db_error() else {
         return Error::Database(format!("{what}: {}", chain(error)));
@@ -71,7 +71,7 @@ pub(super) fn told(refusal: &DbError) -> String {
     format!("{}{detail} [SQLSTATE {}]", one_line(refusal.message()), refusal.code().code())
 }
 
-/// What caused it, from the nearest on.
+/// The chain of causes, from the nearest on.
 pub(super) fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     let mut next = error.source();
     std::iter::from_fn(move || {

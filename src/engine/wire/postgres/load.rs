@@ -1,10 +1,10 @@
 //! Loads a population: parallel binary copies, then keys, statistics and a count of every table.
 //!
-//! Each part of the population is one transaction that first notes the part, so that an interrupted load goes on where
-//! it was, and no part comes twice. Two advisory locks keep loads apart: one is held by the loading process, the other
-//! is shared by each of its writing transactions, which may outlive it at the server for a while. Where a dialect has
-//! no such locks, the loading process holds a row that it has not committed, and its successor's notes wait for those
-//! that outlive it.
+//! Each part of the population is one transaction that first inserts a note of the part, so that an interrupted load is
+//! continued, and no part is loaded twice. Two advisory locks exclude other loads: one is held by the loading process,
+//! the other is shared by each of its writing transactions, which may outlive it at the server for a while. If a
+//! dialect has no such locks, the loading process holds an uncommitted row, and its successor's notes wait for
+//! transactions that outlive it.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +15,14 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
+use super::alone;
 use super::bulk::{self, CopyRows};
 use super::catalog;
 use super::connect::Target;
 use super::failure::of_command;
 use super::procedures;
 use super::schema::Schema;
+use super::slices;
 use super::stripes;
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Guard};
@@ -31,7 +33,7 @@ use crate::engine::sql::script::Named;
 use crate::result::{LoadReport, Manifest, Procedures};
 use crate::workload::{Part, Population, Rows, Table};
 
-/// Creates and fills the tables, or goes on with an interrupted load of the same manifest.
+/// Creates and fills the tables, or continues an interrupted load of the same manifest.
 pub async fn load<P: Population>(
     target: &Target,
     sql: &WorkloadSql,
@@ -42,6 +44,7 @@ pub async fn load<P: Population>(
     server: Option<&Server>,
 ) -> Result<LoadReport, Error> {
     let jobs = jobs.max(1);
+    sql.has_foreign_keys(manifest)?;
     let mut phases = Phases::new(told);
     let guard = target.connect(&[]).await?;
     let (schema, dialect) = (target.schema(sql.name), sql.dialect);
@@ -49,7 +52,7 @@ pub async fn load<P: Population>(
     let client = target.connect(&[]).await?;
 
     phases.begin("schema");
-    // Transactions of a load that was killed may still be at work.
+    // Transactions of a killed load may still be running.
     step(&client, &schema, dialect, Lock::Alone, "cannot begin to load", async || Ok(())).await?;
     prepare(&client, &schema, sql, manifest).await?;
     if !claimed {
@@ -57,10 +60,23 @@ pub async fn load<P: Population>(
     }
 
     let parts = population.parts();
-    let open = phases.open_parts(sql.tables, &parts, &catalog::parts(&client, &schema).await?)?;
+    let noted = catalog::parts(&client, &schema).await?;
+    let (begun, whole): (Vec<_>, Vec<_>) =
+        noted.into_iter().partition(|noted| dialect.transaction_rows.is_some() && slices::is_begun(sql, &parts, noted));
+    let open = phases.open_parts(sql.tables, &parts, &whole)?;
+    phases.resumed(begun.iter().map(|(_, _, rows)| rows).sum(), 0);
     phases.begin("rows");
     let (to, name, from) = (target.clone(), sql.name, population.clone());
-    phases.bring(open, jobs, async move |share: &Share| copy_parts(&to, name, dialect, &from, share).await).await?;
+    match dialect.transaction_rows {
+        None => {
+            let copy = async move |share: &Share| copy_parts(&to, name, dialect, &from, share).await;
+            phases.bring(open, jobs, copy).await?;
+        }
+        Some(most) => {
+            let copy = async move |share: &Share| slices::copy(&to, name, &from, share, &begun, most).await;
+            phases.bring(open, jobs, copy).await?;
+        }
+    }
 
     phases.begin("keys");
     let mut clients = try_join_all((0..jobs).map(|_| target.connect(&[]))).await?;
@@ -70,7 +86,7 @@ pub async fn load<P: Population>(
     side_by_side(&mut clients, &keys, make).await?;
     if manifest.foreign_keys {
         phases.begin("foreign keys");
-        // Each locks two tables, so side by side they would only get in each other's way.
+        // Each locks two tables, so in parallel they would only block each other.
         for key in &sql.foreign_keys() {
             declare(&client, &schema, dialect, key, Declared::Constraint).await?;
         }
@@ -103,17 +119,21 @@ pub async fn load<P: Population>(
         counted_among_others(table.name, rows, expected(number))?;
         phases.report.tables.push((table.name.to_owned(), rows));
     }
-    phases.report.database_bytes = catalog::bytes(&client, &schema).await?;
+    phases.report.database_bytes = catalog::bytes(&client, &schema, sql).await?;
     catalog::complete(&client, &schema).await?;
     release(&guard).await?;
     Ok(phases.end())
 }
 
-/// Makes this process the one that loads or restores, for as long as the client lives. The lock is a transaction's, not
-/// a session's, so that a pooler keeps it too; the transaction has no snapshot and holds nothing else back.
+/// Acquires the lock of loads and restores, for as long as the client lives. The lock belongs to a transaction, not a
+/// session, so that it works with a pooler; the transaction has no snapshot and does not hold back vacuum.
 ///
-/// Whether it was: where a row of Graymark's own tables is the guard, there is none as long as there are no tables.
+/// Returns whether it was acquired: if a row of Graymark's own tables is the lock, there is none until the tables
+/// exist.
 pub(super) async fn claim(guard: &Client, schema: &Schema, dialect: &Dialect) -> Result<bool, Error> {
+    if dialect.guard == Guard::None {
+        return Ok(true);
+    }
     let failed = |error| of_command("cannot begin", &error);
     // A loader that has just ended may hold it for a moment.
     let settings = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '1s'";
@@ -122,7 +142,7 @@ pub(super) async fn claim(guard: &Client, schema: &Schema, dialect: &Dialect) ->
         Guard::AdvisoryLock => {
             format!("SELECT pg_advisory_xact_lock(hashtext('graymark load'), hashtext({}))", schema.literal())
         }
-        Guard::Row => {
+        Guard::Row | Guard::None => {
             format!("INSERT INTO {schema}.graymark_parts (table_name, number, rows) VALUES ('graymark guard', 0, 0)")
         }
     };
@@ -144,12 +164,12 @@ pub(super) async fn claim(guard: &Client, schema: &Schema, dialect: &Dialect) ->
     }
 }
 
-/// Has the server look at a table for its plans.
+/// The statement that updates the optimizer's statistics of a table.
 pub(super) fn statistics(dialect: &Dialect, schema: &Schema, table: &str) -> String {
     dialect.statistics.replace("{table}", &format!("{schema}.{table}"))
 }
 
-/// Lets others load or restore, before the client is gone.
+/// Releases the lock, while the client remains.
 pub(super) async fn release(guard: &Client) -> Result<(), Error> {
     guard.batch_execute("ROLLBACK").await.map_err(|error| of_command("cannot end", &error))
 }
@@ -157,9 +177,9 @@ pub(super) async fn release(guard: &Client) -> Result<(), Error> {
 /// How a transaction holds the lock of a load's steps.
 #[derive(Clone, Copy)]
 pub(super) enum Lock {
-    /// As one of the steps.
+    /// As one of several steps.
     Shared,
-    /// When all of them have ended.
+    /// Exclusively, after all steps have ended.
     Alone,
 }
 
@@ -170,7 +190,7 @@ pub(super) async fn begin(
     dialect: &Dialect,
     lock: Lock,
 ) -> Result<(), tokio_postgres::Error> {
-    if dialect.guard == Guard::Row {
+    if dialect.guard != Guard::AdvisoryLock {
         return client.batch_execute("BEGIN").await;
     }
     let function = match lock {
@@ -182,7 +202,7 @@ pub(super) async fn begin(
         .await
 }
 
-/// Does something in a transaction that holds the lock of a load's steps. `what` it cannot do is said in the error.
+/// Executes `work` in a transaction that holds the lock of a load's steps. `what` describes it in the error.
 pub(super) async fn step(
     client: &Client,
     schema: &Schema,
@@ -199,7 +219,7 @@ pub(super) async fn step(
     whole().await.map_err(|error| of_command(what, &error))
 }
 
-/// Creates the tables, or sees that what is there is of the same manifest and unfinished.
+/// Creates the tables, or checks that existing ones are an unfinished load of the same manifest.
 async fn prepare(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     if goes_on(catalog::database_state(client, schema, sql).await?, manifest)? {
         return Ok(());
@@ -207,7 +227,7 @@ async fn prepare(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: 
     catalog::create(client, schema, sql, manifest).await
 }
 
-/// Copies parts of the population until there are no more, or the load is stopped.
+/// Copies parts of the population until there are no more, or the load is aborted.
 async fn copy_parts<P: Population>(
     target: &Target,
     workload: &'static str,
@@ -229,17 +249,17 @@ async fn copy_parts<P: Population>(
     Ok(())
 }
 
-/// What came of a part.
+/// The result of copying a part.
 enum Copied {
-    /// This load brought it.
+    /// Loaded by this load.
     Now { bytes: u64 },
-    /// One that was killed brought it, and its transaction ended just now.
+    /// Loaded by a killed load, whose transaction has just committed.
     Before,
-    /// The load was stopped.
+    /// The load was aborted.
     Stopped,
 }
 
-/// Where the rows of a part go.
+/// The destination of the rows of a part.
 struct Copying<'a> {
     client: &'a Client,
     schema: &'a Schema,
@@ -249,7 +269,7 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Copies one part in one transaction, which notes it first.
+    /// Copies one part in one transaction, which inserts its note first.
     async fn part(&self, rows: &mut impl Rows, part: &Part) -> Result<Copied, Error> {
         let name = self.table.name;
         let failed = |error| of_command(&format!("cannot load {name}"), &error);
@@ -270,7 +290,7 @@ impl Copying<'_> {
         }
     }
 
-    /// Begins a transaction with the note of a part. False, and no transaction, if the part is noted already.
+    /// Begins a transaction with the note of a part. False, without a transaction, if the part is noted already.
     async fn note(&self, part: &Part) -> Result<bool, tokio_postgres::Error> {
         begin(self.client, self.schema, self.dialect, Lock::Shared).await?;
         let note = format!("INSERT INTO {}.graymark_parts (table_name, number, rows) VALUES ($1, $2, $3)", self.schema);
@@ -285,7 +305,8 @@ impl Copying<'_> {
         }
     }
 
-    /// Sends the rows of a part. Bytes sent and rows taken, or none if the load was stopped, which aborts the copy.
+    /// Sends the rows of a part. Returns bytes sent and rows inserted, or `None` if the load was aborted, which aborts
+    /// the copy.
     async fn send_rows(&self, rows: &mut impl Rows, part: &Part) -> Result<Option<(u64, u64)>, tokio_postgres::Error> {
         let mut bytes = 0;
         let mut encoder = CopyRows::new(self.table.columns.len());
@@ -313,7 +334,7 @@ enum Declared {
     Constraint,
 }
 
-/// Makes a key, unless it is there already.
+/// Creates a key unless it exists.
 async fn declare(
     client: &Client,
     schema: &Schema,
@@ -327,7 +348,11 @@ async fn declare(
         Declared::Constraint => catalog::has_constraint(client, schema.name(), key.name).await,
     };
     if is_there().await.map_err(failed)? {
-        return Ok(());
+        return if dialect.schema_alone { alone::made(client, schema, dialect, key.name).await } else { Ok(()) };
+    }
+    if dialect.schema_alone {
+        alone::change(client, &schema.sql(key.sql)).await.map_err(failed)?;
+        return alone::made(client, schema, dialect, key.name).await;
     }
     let make = async || {
         client.batch_execute(dialect.before_index).await?;
@@ -336,7 +361,7 @@ async fn declare(
     step(client, schema, dialect, Lock::Shared, &format!("cannot declare {}", key.name), make).await
 }
 
-/// Rows of a table, counted.
+/// Counts the rows of a table.
 pub(super) async fn count(client: &Client, schema: &Schema, table: &str) -> Result<u64, Error> {
     let failed = |error| of_command(&format!("cannot count {table}"), &error);
     let rows = client.query_typed(&format!("SELECT count(*) FROM {schema}.{table}"), &[]).await.map_err(failed)?;
@@ -344,8 +369,8 @@ pub(super) async fn count(client: &Client, schema: &Schema, table: &str) -> Resu
     Ok(count.unwrap_or(0).unsigned_abs())
 }
 
-/// Makes the procedures of a complete load anew, in one transaction. They are dropped first, for one that returns
-/// something else cannot be replaced.
+/// Replaces the procedures of a complete load, in one transaction. They are dropped first, because a routine with
+/// another return type cannot be replaced.
 pub async fn renew_procedures(target: &Target, sql: &WorkloadSql) -> Result<(), Error> {
     let (schema, dialect) = (target.schema(sql.name), sql.dialect);
     let guard = target.connect(&[]).await?;

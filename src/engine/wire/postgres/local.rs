@@ -1,5 +1,6 @@
 //! The URL of a private server:
-//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&standbys=2&sync=quorum&stripes=4&NAME=VALUE…]`.
+//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&standbys=2&sync=quorum&stripes=4
+//! &NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ use crate::engine::server::standby::StandbySync;
 use crate::engine::server::stripes::Stripes;
 use crate::engine::server::url;
 
-/// A private server, the schema of the workload's tables in it, and what is said there.
+/// A private server, the schema of the workload's tables, and the dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresLocal {
     /// The server.
@@ -23,7 +24,7 @@ pub struct PostgresLocal {
     pub dialect: &'static Dialect,
 }
 
-/// What private server a URL asks for; none if it names a server that is there.
+/// Parses the URL of a private server; `None` if it names an existing server.
 pub fn parse(url: &str) -> Result<Option<PostgresLocal>, Error> {
     let Some(values) = url::values(url, &["postgres", "postgresql"])? else { return Ok(None) };
     let (mut options, mut schema, mut dialect) = (PostgresServerOptions::default(), None, None);
@@ -48,7 +49,7 @@ pub fn parse(url: &str) -> Result<Option<PostgresLocal>, Error> {
             "schema" if !value.is_empty() => schema = Some(schema::checked(&value)?),
             "dialect" => dialect = Some(value),
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
-            name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
+            name if is_setting(name, &value) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
                     "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, standbys=, \
@@ -86,11 +87,11 @@ pub fn url(wanted: &PostgresLocal) -> String {
 
 fn standbys(value: &str) -> Result<u32, Error> {
     let number = value.parse().ok().filter(|number| (1..=MOST_STANDBYS).contains(number));
-    number.ok_or_else(|| Error::Usage(format!("standbys={value} is no number from 1 to {MOST_STANDBYS}")))
+    number.ok_or_else(|| Error::Usage(format!("standbys={value} is not a number from 1 to {MOST_STANDBYS}")))
 }
 
-/// Where a private server listens and who may enter is Graymark's matter.
-const CLOSED: [&str; 10] = [
+/// Settings that Graymark manages, addresses and access, and those that run programs or load libraries from elsewhere.
+const CLOSED: [&str; 18] = [
     "listen_addresses",
     "port",
     "unix_socket_directories",
@@ -101,14 +102,26 @@ const CLOSED: [&str; 10] = [
     "config_file",
     "data_directory",
     "external_pid_file",
+    "archive_command",
+    "archive_cleanup_command",
+    "archive_library",
+    "restore_command",
+    "recovery_end_command",
+    "dynamic_library_path",
+    "jit_provider",
+    "log_directory",
 ];
 
-/// A setting's name; not one whose value could hold a password, for settings are recorded, nor one that opens the
-/// server to others.
-pub fn is_setting(name: &str) -> bool {
-    let secret = name.contains("conninfo") || name.contains("passphrase") || name.contains("password");
+/// Whether this setting may be set: not a password, because settings are recorded, nor one that opens the server to
+/// others or makes it run a program. Libraries are only loaded from the server's own directory.
+pub fn is_setting(name: &str, value: &str) -> bool {
+    // The server does not distinguish cases either.
+    let name = name.to_ascii_lowercase();
+    let secret = ["conninfo", "passphrase", "password"].iter().any(|word| name.contains(word));
+    let elsewhere = name.ends_with("_preload_libraries") && value.contains(['/', '$']);
     !secret
-        && !CLOSED.contains(&name)
+        && !elsewhere
+        && !CLOSED.contains(&&*name)
         && !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
@@ -124,10 +137,9 @@ mod tests {
         let usual = PostgresLocal { options: PostgresServerOptions::default(), schema: None, dialect };
         assert_eq!(parse("postgres:local"), Ok(Some(usual)));
         assert!(parse("postgres:local?dialect=klingon").is_err());
-        let wanted =
-            parse("postgres:local?version=15&data=/var/bench%20data&cpus=0,2-3&shared_buffers=1GB&pg_stat_statements.track=all")
-                .unwrap()
-                .unwrap();
+        let text = "postgres:local?version=15&data=/var/bench%20data&cpus=0,2-3&shared_buffers=1GB\
+                    &pg_stat_statements.track=all";
+        let wanted = parse(text).unwrap().unwrap();
         let options = &wanted.options;
         assert_eq!(options.version.as_deref(), Some("15"));
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
@@ -166,6 +178,10 @@ mod tests {
             "postgres:local?buffers=many",
             "postgres:local?listen_addresses=*",
             "postgres:local?hba_file=/tmp/open",
+            "postgres:local?Listen_Addresses=*",
+            "postgres:local?HBA_FILE=/tmp/open",
+            "postgres:local?archive_command=id",
+            "postgres:local?shared_preload_libraries=/tmp/mine",
             "postgres:local?tcp=maybe",
             "postgres:local?memory=-1MB",
         ] {

@@ -9,7 +9,7 @@ use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
 use crate::result::maintenance::MaintenanceKind;
 
-/// Does some upkeep.
+/// Runs a maintenance operation.
 pub async fn maintain(
     client: &Client,
     schema: &Schema,
@@ -23,10 +23,10 @@ pub async fn maintain(
     }
 }
 
-/// Asks for a checkpoint at once, as fast as the server can.
+/// Executes an immediate checkpoint.
 async fn checkpoint(client: &Client, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
     let Some(statement) = sql.dialect.checkpoint else {
-        return Ok(MaintenanceOutcome::Absent("this dialect has no statement that asks for a checkpoint".to_owned()));
+        return Ok(MaintenanceOutcome::Absent("this dialect has no statement for a checkpoint".to_owned()));
     };
     let before = written(client).await;
     match client.batch_execute(statement).await {
@@ -46,8 +46,7 @@ async fn checkpoint(client: &Client, sql: &WorkloadSql) -> Result<MaintenanceOut
     }))
 }
 
-/// Buffers that checkpoints have written so far. The view was renamed in version 17; statistics may arrive a little
-/// late.
+/// Buffers written by checkpoints so far. The view was renamed in version 17; statistics may arrive a little late.
 async fn written(client: &Client) -> Option<i64> {
     for sql in ["SELECT buffers_written FROM pg_stat_checkpointer", "SELECT buffers_checkpoint FROM pg_stat_bgwriter"] {
         if let Ok(messages) = client.simple_query(sql).await {
@@ -66,7 +65,7 @@ fn number(messages: &[SimpleQueryMessage]) -> Option<i64> {
 
 async fn vacuum(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
     let Some(statement) = sql.dialect.vacuum else {
-        return Ok(MaintenanceOutcome::Absent("this dialect has no statement that asks for a vacuum".to_owned()));
+        return Ok(MaintenanceOutcome::Absent("this dialect has no statement for a vacuum".to_owned()));
     };
     for table in sql.tables {
         let vacuum = statement.replace("{table}", &format!("{schema}.{}", table.name));
@@ -78,8 +77,7 @@ async fn vacuum(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<M
     Ok(MaintenanceOutcome::Done(format!("{} tables vacuumed", sql.tables.len())))
 }
 
-/// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's
-/// page cache.
+/// Scans all tables. Large ones use only a few buffers of the server, but stay in the system's page cache.
 async fn warm_up(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0_u64;
     for table in sql.tables {

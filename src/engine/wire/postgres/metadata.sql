@@ -1,12 +1,12 @@
--- What Graymark itself keeps beside a workload's tables, in the same schema.
+-- Graymark's own tables next to a workload's, in the same schema.
 
--- One row: how the population was made, as JSON, and whether the load has ended (`loading`, `complete`).
+-- One row: the parameters of the population, as JSON, and the state of the load (`loading`, `complete`).
 CREATE TABLE graymark_manifest (
     manifest text NOT NULL,
     state    text NOT NULL CHECK (state IN ('loading', 'complete'))
 );
 
--- The parts of the population that are loaded; each row was written in the transaction that brought the part's rows.
+-- The loaded parts of the population; each row was written in the transaction that loaded the part's rows.
 CREATE TABLE graymark_parts (
     table_name text    NOT NULL,
     number     integer NOT NULL,

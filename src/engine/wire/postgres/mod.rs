@@ -1,5 +1,6 @@
-//! PostgreSQL: one that is there, or a private one that Graymark starts.
+//! PostgreSQL: an existing server, or a private one that Graymark starts.
 
+mod alone;
 pub mod bulk;
 mod catalog;
 mod check;
@@ -14,6 +15,7 @@ mod nodes;
 mod numeric;
 mod observe;
 mod pgpass;
+mod placement;
 pub mod probe;
 pub mod procedures;
 mod read;
@@ -22,6 +24,7 @@ mod reply;
 mod restore;
 mod scan;
 pub mod schema;
+mod slices;
 mod split;
 mod stripes;
 mod tls;
@@ -30,13 +33,16 @@ mod within;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use cluster::Cluster;
 pub use connection::Connection;
+use placement::Placement;
 use schema::Schema;
 use split::Split;
-use tokio_postgres::Client;
+use tokio::sync::OnceCell;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::engine::ConnectOptions;
 use crate::engine::address;
@@ -65,14 +71,16 @@ pub struct Postgres {
     target: connect::Target,
     /// The private server, with its standbys, if this is one.
     cluster: Option<Cluster>,
-    /// The server's main process, if it runs on this machine and is not ours.
+    /// The server's main process, if it runs on this machine and was not started by Graymark.
     postmaster: Option<u32>,
     identity: Identity,
     dialect: &'static Dialect,
     via: Via,
     isolation: Isolation,
-    /// Where sessions send what changes nothing, if not where all else goes.
+    /// The standbys for read-only transactions, if they do not go to the primary.
     standbys: Option<connect::Target>,
+    /// The placement of rows on nodes, read by the first session; `None` if unknown.
+    placement: OnceCell<Option<Arc<Placement>>>,
 }
 
 impl Postgres {
@@ -99,7 +107,7 @@ impl Postgres {
                 ));
             }
         };
-        // A private server is told nothing by the environment that is meant for others.
+        // A private server ignores environment variables for other servers.
         let mut target = match &cluster {
             Some(cluster) => {
                 let names = cluster.roles().into_iter().map(|(name, _)| name).collect();
@@ -130,12 +138,27 @@ impl Postgres {
             }
             _ => None,
         };
-        let name = Dialect::made_for(Wire::Postgres, &whole).map_or("PostgreSQL", |made| made.of).to_owned();
+        let made = Dialect::made_for(Wire::Postgres, &whole);
+        let version = match made.and_then(|made| extension(made, &whole)) {
+            Some(extension) => format!("{version}, {extension}"),
+            None => version,
+        };
+        let name = made.map_or("PostgreSQL", |made| made.of).to_owned();
         let identity = Identity { name, version, url: shown.unwrap_or_else(|| target.url()) };
-        Ok(Postgres { target, cluster, postmaster, identity, dialect, via, isolation, standbys })
+        Ok(Postgres {
+            target,
+            cluster,
+            postmaster,
+            identity,
+            dialect,
+            via,
+            isolation,
+            standbys,
+            placement: OnceCell::new(),
+        })
     }
 
-    /// The private server, if this is one; of several, the one that takes writes.
+    /// The private server, if there is one; of several, the primary.
     pub fn server(&self) -> Option<&server::postgres::Server> {
         self.cluster.as_ref().map(Cluster::writer)
     }
@@ -162,19 +185,46 @@ impl Postgres {
         WorkloadSql::of::<W>(self.dialect)
     }
 
+    /// The placement of rows on nodes when the first session began. A failure to read it does not stop a run.
+    async fn placement<W: SqlWorkload>(&self) -> Option<Arc<Placement>> {
+        let read = async || {
+            let sql = self.sql::<W>();
+            sql.placement()?;
+            let placement = Placement::read(&self.client().await.ok()?, &self.schema::<W>(), &sql).await;
+            let placement = placement.inspect_err(|error| tracing::info!("{error}")).ok()?;
+            placement.map(Arc::new)
+        };
+        self.placement.get_or_init(read).await.clone()
+    }
+
     /// The schema of a workload's tables.
     fn schema<W: Workload>(&self) -> Schema {
         self.target.schema(W::NAME)
     }
 }
 
-/// The server's version, the process that serves this client, and all that the server says of its version.
+/// The server's version, the process for this client, and the complete texts of its version and its extensions.
 async fn about(client: &Client) -> Result<(String, i32, String), Error> {
     let failed = |error| failure::of_command("cannot ask for the server's version", &error);
     let sql = "SELECT current_setting('server_version'), pg_backend_pid(), version()";
     let rows = client.query_typed(sql, &[]).await.map_err(failed)?;
     let row = rows.first().ok_or_else(|| Error::Database("the server does not tell its version".to_owned()))?;
-    Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?, row.try_get(2).map_err(failed)?))
+    let whole: String = row.try_get(2).map_err(failed)?;
+    // Compatible servers may not have this table.
+    let sql = "SELECT string_agg('extension ' || extname || ' ' || extversion, '; ') FROM pg_catalog.pg_extension";
+    let extensions = client.simple_query(sql).await.unwrap_or_default();
+    let extensions = extensions.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.try_get(0).ok().flatten(),
+        _ => None,
+    });
+    let whole = extensions.map_or(whole.clone(), |extensions| format!("{whole}; {extensions}"));
+    Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?, whole))
+}
+
+/// Name and version of the extension that identifies a dialect, from the complete texts of versions.
+fn extension<'a>(of: &Dialect, whole: &'a str) -> Option<&'a str> {
+    let mut names = of.known_by.iter().filter_map(|word| word.strip_prefix("extension "));
+    names.find_map(|name| whole.split("; extension ").skip(1).find(|one| one.starts_with(name)))
 }
 
 #[async_trait(?Send)]
@@ -210,7 +260,7 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     fn data_directory(&self) -> Option<PathBuf> {
         match self.server() {
             Some(server) => Some(server.data().to_owned()),
-            // A postmaster works in its data directory.
+            // A postmaster's working directory is its data directory.
             None => std::fs::read_link(format!("/proc/{}/cwd", self.postmaster?)).ok(),
         }
     }
@@ -247,6 +297,10 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
 
     fn server_ended(&self) -> Option<String> {
         self.cluster.as_ref().and_then(Cluster::ended)
+    }
+
+    fn out_of_memory(&self) -> Option<String> {
+        self.server().and_then(|server| server.memory()).and_then(|memory| memory.shortage())
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {
@@ -339,8 +393,15 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         }
     }
 
+    async fn await_standbys(&self, told: &mut dyn FnMut(String, u64)) -> Result<Vec<String>, Error> {
+        match &self.standbys {
+            Some(standbys) => nodes::await_standbys(&self.client().await?, standbys, told).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     async fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
-        let none = || Error::Usage("there are no standbys that Graymark started".to_owned());
+        let none = || Error::Usage("Graymark started no standbys".to_owned());
         Postgres::nodes(self).ok_or_else(none)?.cut_off(number, off)
     }
 
@@ -370,7 +431,7 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
-        scan::table_bytes(&self.client().await?, &self.schema::<W>(), W::TABLES).await
+        scan::table_bytes(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await
     }
 
     async fn answers(&self) -> bool {
@@ -411,9 +472,24 @@ impl<W: SqlWorkload> Sessions<W> for Postgres {
             Ok(W::session(connection, self.via))
         };
         let main = open(&self.target).await?;
-        let Some(standbys) = &self.standbys else { return Ok(Split::new(main, None)) };
-        // Where there is no standby left, all goes to the primary; which host served what is told.
+        let placement = self.placement::<W>().await;
+        let Some(standbys) = &self.standbys else { return Ok(Split::new(main, None).placed(placement)) };
+        // Without a standby, everything goes to the primary; the counts by host show that.
         let reads = open(standbys).await.inspect_err(|error: &Error| tracing::info!("no standby: {error}")).ok();
-        Ok(Split::new(main, reads))
+        Ok(Split::new(main, reads).placed(placement))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_that_makes_the_server_another_one_has_its_own_version() {
+        let whole = "PostgreSQL 15.20 on x86_64; extension plpgsql 1.0; extension citus 13.0-3; extension citus_x 1";
+        let of = |name| Dialect::choose(Wire::Postgres, Some(name)).unwrap();
+        assert_eq!(extension(of("citus"), whole), Some("citus 13.0-3"));
+        assert_eq!(extension(of("citus"), "PostgreSQL 15.20"), None);
+        assert_eq!(extension(of("cockroachdb"), whole), None);
     }
 }

@@ -1,8 +1,8 @@
-//! PostgreSQL's binary forms of exact numbers and dates.
+//! PostgreSQL's binary formats of exact numbers and dates.
 //!
-//! A `numeric` is a row of digits of base 10,000 with a weight (the first digit counts 10,000^weight), a sign and a
-//! display scale. Money (two decimals) and rates (four) are both whole multiples of 1/10,000, so that one digit after
-//! the point serves for both.
+//! A `numeric` is a sequence of digits of base 10,000 with a weight (the first digit counts 10,000^weight), a sign and
+//! a display scale. Money (two decimals) and rates (four) are both integer multiples of 1/10,000, so that one digit
+//! after the point suffices for both.
 
 use std::error::Error;
 
@@ -42,9 +42,9 @@ impl Numeric {
         Numeric::new(i128::from(rate.0), 4)
     }
 
-    /// `value` counts 1/10,000.
+    /// `value` is in units of 1/10,000.
     fn new(value: i128, scale: u16) -> Numeric {
-        // From the least significant digit on; trailing zero digits are not kept.
+        // From the least significant digit on; trailing zero digits are dropped.
         let mut digits = [0_u16; MOST_DIGITS];
         let mut count = 0;
         let mut weight: i16 = -1;
@@ -72,7 +72,7 @@ impl Numeric {
         Numeric { bytes, length: HEAD + 2 * count }
     }
 
-    /// Its binary form.
+    /// Its binary format.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -96,7 +96,7 @@ fn decode(raw: &[u8]) -> Result<i128, Problem> {
     let mut value = 0_i128;
     let mut weight = weight.cast_signed();
     for digit in words {
-        // Digits of zero stand for nothing, wherever they are.
+        // Digits of zero do not matter, wherever they are.
         if digit != 0 {
             let power = u32::try_from(i32::from(weight) + 1).map_err(|_| "a numeric with more than four decimals")?;
             let place = BASE.checked_pow(power).filter(|_| power < 8).ok_or("a numeric beyond any amount")?;
@@ -147,7 +147,7 @@ impl FromSql<'_> for Rate {
     accepts!(NUMERIC);
 }
 
-/// A date in PostgreSQL's microseconds; the ends of its range stand for those of ours.
+/// A date in PostgreSQL's microseconds; dates outside its range become its limits.
 pub fn since_2000(time: Timestamp) -> i64 {
     time.0.saturating_sub(EPOCH)
 }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_forms_are_those_of_the_server() {
-        // As `SELECT numeric_send(…)` of PostgreSQL shows them.
+        // As shown by `SELECT numeric_send(…)` of PostgreSQL.
         let forms: [(Money, &[u16]); 6] = [
             (Money::new(0, 0), &[0, 0, 0, 2]),
             (Money::new(1, 0), &[1, 0, 0, 2, 1]),

@@ -1,4 +1,4 @@
-//! PostgreSQL's own counters while a run goes on, and what its processes read and write.
+//! PostgreSQL's own counters during a run, and the I/O of its processes.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use crate::engine::sql::script;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads, TableReads};
-use crate::measure::waits::{BesideLook, Blocker, SessionLook, Wait};
+use crate::measure::waits::{Blocker, ServerActivity, SessionSample, Wait};
 use crate::result::nodes::StandbyLag;
 
-/// The queries of counters, in the dialect's folder.
+/// The queries for counters, in the dialect's folder.
 const COUNTERS: &str = "counters.sql";
-/// The queries of pages read, there too.
+/// The queries for page requests, likewise.
 const PAGES: &str = "pages.sql";
-/// What sessions are at, there too.
+/// The queries for session states, likewise.
 const SESSIONS: &str = "sessions.sql";
 
-/// Looks at a server's counters on a connection of its own.
+/// Reads a server's counters on its own connection.
 pub(super) struct Watch<'a> {
     postgres: &'a Postgres,
     /// The schema of the workload's tables.
@@ -35,11 +35,11 @@ pub(super) struct Watch<'a> {
 
 struct Session {
     client: Client,
-    /// The query of this server's version; none if it is too old.
+    /// The query for this server's version; `None` if it is too old.
     query: Option<&'static str>,
-    /// Whether it counts flushes of its log.
+    /// Whether it counts log flushes.
     flushes: bool,
-    /// What its sessions are at, who blocks them, and what goes on in background; none before that was first asked.
+    /// The queries for session states, blockers and background work; `None` before the first use.
     sessions: Option<[Statement; 3]>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Watch<'a> {
         let counters = dialect.own_text(COUNTERS).filter(|_| dialect.counters);
         let sql = script::statements(counters.unwrap_or_default());
         if sql.is_empty() {
-            self.note(format!("the server's counters: none are known to the dialect {}", dialect.name));
+            self.note(format!("the server's counters: the dialect {} has none", dialect.name));
             return Ok(Session { client, query: None, flushes: false, sessions: None });
         }
         let facts = sql.iter().find(|query| query.name == "facts").map_or("", |query| query.sql);
@@ -120,9 +120,7 @@ impl Observer for Watch<'_> {
                     self.note(why);
                 }
             }
-            None => {
-                self.note("CPU and I/O of the server's processes: they are not to be seen on this machine".to_owned())
-            }
+            None => self.note("CPU and I/O of the server's processes: they are not visible on this machine".to_owned()),
         }
         Ok(counters)
     }
@@ -163,7 +161,7 @@ impl Observer for Watch<'_> {
             return Ok(Vec::new());
         }
         self.connect().await?;
-        // Only of a server whose counters are known, which shows that it is one.
+        // Only if the server's counters are known, which proves that it is PostgreSQL.
         let Some(Session { client, query: Some(_), .. }) = &self.session else { return Ok(Vec::new()) };
         let ours = self.postgres.nodes().is_some();
         let lag = |row: SimpleQueryRow| {
@@ -176,7 +174,7 @@ impl Observer for Watch<'_> {
         Ok(rows(client, cluster::question("standbys")?).await?.into_iter().map(lag).collect())
     }
 
-    async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
+    async fn sessions(&mut self) -> Result<Option<Vec<SessionSample>>, Error> {
         let dialect = self.postgres.dialect;
         let Some(waits) = dialect.own_text(SESSIONS).filter(|_| dialect.counters) else { return Ok(None) };
         if self.postgres.target.pooler {
@@ -194,12 +192,12 @@ impl Observer for Watch<'_> {
             let pid: i32 = row.try_get(0).ok()?;
             let wait = Wait::named(row.try_get(1).ok()?)?;
             let pid = u32::try_from(pid).ok()?;
-            Some(SessionLook { id: pid.into(), task: here.then_some(pid), wait })
+            Some(SessionSample { id: pid.into(), task: here.then_some(pid), wait })
         };
         Ok(Some(rows.iter().filter_map(look).collect()))
     }
 
-    async fn beside(&mut self) -> Result<Option<BesideLook>, Error> {
+    async fn beside(&mut self) -> Result<Option<ServerActivity>, Error> {
         let Some(Session { client, sessions: Some([_, blockers, upkeep]), .. }) = &self.session else {
             return Ok(None);
         };
@@ -215,7 +213,7 @@ impl Observer for Watch<'_> {
         };
         let blockers = client.query(blockers, &[]).await.map_err(not_seen)?;
         let upkeep = client.query(upkeep, &[]).await.map_err(not_seen)?;
-        Ok(Some(BesideLook {
+        Ok(Some(ServerActivity {
             blockers: blockers.iter().filter_map(blocker).collect(),
             work: upkeep.iter().filter_map(|row| row.try_get(0).ok()).collect(),
         }))
@@ -227,9 +225,9 @@ impl Observer for Watch<'_> {
 
     fn no_sessions(&self) -> &'static str {
         if self.postgres.target.pooler {
-            "behind a pooler nobody knows which of the server's processes works for a session"
+            "behind a pooler it is unknown which server process serves a session"
         } else {
-            "the dialect does not tell what sessions wait for"
+            "the dialect has no query for the waits of sessions"
         }
     }
 
@@ -239,10 +237,10 @@ impl Observer for Watch<'_> {
 }
 
 fn not_seen(error: tokio_postgres::Error) -> Error {
-    of_command("cannot look at the server's sessions", &error)
+    of_command("cannot read the server's sessions", &error)
 }
 
-/// The questions for sessions, for who blocks them, and for what goes on in background.
+/// The queries for sessions, for blockers, and for background work.
 async fn prepare(client: &Client, sql: &str) -> Result<[Statement; 3], Error> {
     let sql = script::select(sql, &["sessions", "blockers", "upkeep"]).map_err(Error::Database)?;
     let [sessions, blockers, upkeep] = sql[..] else { return Err(Error::Database("questions are missing".to_owned())) };
@@ -253,7 +251,7 @@ async fn prepare(client: &Client, sql: &str) -> Result<[Statement; 3], Error> {
     ])
 }
 
-/// A whole number; 0 if the server sends none.
+/// An integer; 0 if the server sends none.
 fn number(row: &SimpleQueryRow, name: &str) -> u64 {
     row.try_get(name).ok().flatten().and_then(|text| text.parse().ok()).unwrap_or_default()
 }

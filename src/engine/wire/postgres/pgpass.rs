@@ -5,19 +5,19 @@ use std::path::Path;
 
 use crate::url::Password;
 
-/// What a password file came to.
+/// The result of reading a password file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The password of the first line that fits.
+    /// The password of the first matching line.
     pub password: Option<Password>,
     /// Why the file was ignored.
     pub warning: Option<String>,
 }
 
-/// What a line has to fit.
+/// The values that a line has to match.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
-    /// Host name or address, or the directory of the socket; any of several names of it.
+    /// Host name or address, or the directory of the socket; any of several names.
     pub hosts: &'a [&'a str],
     /// Port.
     pub port: u16,
@@ -27,8 +27,7 @@ pub struct Key<'a> {
     pub user: &'a str,
 }
 
-/// Looks the key up in a file. A file that is not there holds nothing; one that others may read is ignored with a
-/// warning, as libpq does.
+/// Looks up a key in a file. A missing file is empty; one that others may read is ignored with a warning, as by libpq.
 pub fn look_up(file: &Path, key: Key<'_>) -> Found {
     let Ok(metadata) = std::fs::metadata(file) else { return Found::default() };
     let warn = |text: String| Found { password: None, warning: Some(text) };
@@ -45,7 +44,7 @@ pub fn look_up(file: &Path, key: Key<'_>) -> Found {
     }
 }
 
-/// The password of a line that fits.
+/// The password of a line, if it matches.
 fn fits(line: &str, key: Key<'_>) -> Option<Password> {
     if line.starts_with('#') {
         return None;
@@ -60,11 +59,11 @@ fn fits(line: &str, key: Key<'_>) -> Option<Password> {
 #[derive(Default)]
 struct Field {
     text: String,
-    /// A lone, unescaped `*`.
+    /// A single, unescaped `*`.
     any: bool,
 }
 
-/// The five fields of a line. `\:` and `\\` stand for `:` and `\`; the password ends with the line or at a further `:`.
+/// The five fields of a line. `\:` and `\\` are `:` and `\`; the password ends with the line or at another `:`.
 fn fields(line: &str) -> Option<[Field; 5]> {
     let mut fields: [Field; 5] = Default::default();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! A server on PostgreSQL's wire that is examined.
+//! A server with PostgreSQL's protocol for `graymark doctor`.
 
 use std::pin::pin;
 
@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::SinkExt;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
+use super::alone;
 use super::bulk::CopyRows;
 use super::connect::Target;
 use super::connection::Connection;
@@ -28,12 +29,12 @@ pub struct Server {
     url: DatabaseUrl,
     shown: String,
     dialect: &'static Dialect,
-    /// The private server, which ends with this.
+    /// The private server, stopped when this is dropped.
     _private: Option<server::postgres::Server>,
 }
 
 impl Server {
-    /// Reaches it, or starts a private one.
+    /// Connects to it, or starts a private one.
     ///
     /// # Errors
     /// If it cannot be reached.
@@ -153,10 +154,15 @@ impl ProbedServer for Server {
         let client = self.target.connect(&[]).await?;
         let schema = Schema::of(Some(place), sql.name);
         let say = async |what: &str, text: &str| {
-            let done = client.batch_execute(&schema.sql(text)).await;
+            let text = schema.sql(text);
+            let done = match sql.dialect.schema_alone {
+                true => alone::changes(&client, &text).await,
+                false => client.batch_execute(&text).await,
+            };
             done.map_err(|error| of_command(&format!("cannot make {what} of {}", sql.name), &error))
         };
         say("the tables", sql.schema_of(0)).await?;
+        say("the distribution", sql.distribution()).await?;
         for key in sql.keys().iter().chain(&sql.foreign_keys()) {
             say(&format!("the key {}", key.name), key.sql).await?;
         }

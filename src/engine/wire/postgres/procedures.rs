@@ -1,4 +1,4 @@
-//! The functions and procedures of a `.sql` file, as the server keeps them, and whether it does.
+//! The functions and procedures of a `.sql` file, and their comparison with those on the server.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -14,17 +14,17 @@ use crate::result::procedures::Source;
 /// A function or procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routine<'a> {
-    /// Its name, without the schema's.
+    /// Its name without the schema.
     pub name: &'a str,
     /// `p` for a procedure, `f` for a function, as in `pg_proc`.
     pub kind: &'static str,
-    /// What it is written in.
+    /// Its language.
     pub language: &'a str,
-    /// Its source, between the dollar signs: the server keeps it to the letter.
+    /// Its source, between the dollar signs: the server stores it unchanged.
     pub body: &'a str,
 }
 
-/// The routines that a file makes, in its order.
+/// The routines that a file creates, in order.
 pub fn routines(file: &str) -> Vec<Routine<'_>> {
     file.split("CREATE OR REPLACE ").skip(1).filter_map(routine).collect()
 }
@@ -39,8 +39,8 @@ fn routine(text: &str) -> Option<Routine<'_>> {
     Some(Routine { name: name.rsplit('.').next()?, kind, language, body })
 }
 
-/// Compares the routines of a workload's schema with those that this program makes there. The server keeps their source
-/// as it came. A further routine of the same name counts as another one, for it might be the one that is called.
+/// Compares the routines of a workload's schema with those of this program. The server stores their source unchanged.
+/// An overloaded routine counts as different, because it might be the one that is called.
 pub async fn compare(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Procedures, Error> {
     let query = "SELECT proname::text, prokind::text, lanname::text, prosrc \
                FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = pronamespace \

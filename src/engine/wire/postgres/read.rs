@@ -1,4 +1,4 @@
-//! Rows of a table in the order of a key.
+//! Rows of a table in key order.
 
 use std::pin::pin;
 
@@ -13,7 +13,7 @@ use crate::engine::seed::{Reading, of_number};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Column, ColumnKind};
 
-/// A column as a whole number of its smallest unit, or as its text.
+/// A column as an integer in its smallest unit, or as its text.
 fn expression(column: &Column) -> String {
     let name = column.name;
     match column.kind {
@@ -24,7 +24,7 @@ fn expression(column: &Column) -> String {
     }
 }
 
-/// Hands the rows to `sink`, as they are in one snapshot.
+/// Passes the rows of one snapshot to `sink`.
 pub(super) async fn read(
     client: &Client,
     schema: &Schema,

@@ -1,5 +1,5 @@
-//! Removing the workload's tables: only those that the manifest proves to be Graymark's, in one transaction, and
-//! nothing that hangs on them.
+//! Drops the workload's tables: only those that the manifest proves to be Graymark's, in one transaction, and only
+//! without dependents.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -14,26 +14,40 @@ use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 use crate::visible::one_line;
 
-/// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if Graymark made it
-/// and nothing else is in it.
+/// Drops the workload's tables, its procedures and Graymark's own tables; the schema too, if Graymark created it and
+/// nothing else is in it.
 pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error> {
     let schema = target.schema(sql.name);
     let guard = target.connect(&[]).await?;
     claim(&guard, &schema, sql.dialect).await?;
     if sql.dialect.guard == Guard::Row {
-        // The guard is a row of a table that is going to be dropped.
+        // The lock is a row of a table that is going to be dropped.
         release(&guard).await?;
     }
     let client = target.connect(&[]).await?;
+    if sql.dialect.schema_alone {
+        if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
+            only_own_columns(&client, &schema, sql).await?;
+            catalog::remove_alone(&client, &schema, sql).await.map_err(|error| refused(&error))?;
+        }
+        return Ok(());
+    }
     begin(&client, &schema, sql.dialect, Lock::Alone).await.map_err(|error| refused(&error))?;
-    if ownership::droppable(catalog::database_state(&client, &schema, sql).await?)? {
+    if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
+        only_own_columns(&client, &schema, sql).await?;
         remove(&client, &schema, sql).await.map_err(|error| refused(&error))?;
     }
     client.batch_execute("COMMIT").await.map_err(|error| refused(&error))?;
     release(&guard).await
 }
 
-/// Without CASCADE: the server refuses what something else needs, and then the whole transaction is taken back.
+/// An error if somebody has added columns to the tables.
+async fn only_own_columns(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), Error> {
+    let columns = catalog::columns(client, schema).await.map_err(|error| refused(&error))?;
+    ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (&**table, &**column)), sql)
+}
+
+/// Without CASCADE: if another object depends on it, the server refuses, and the whole transaction is rolled back.
 async fn remove(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), tokio_postgres::Error> {
     let tables = sql.tables.iter().map(|table| table.name).chain(catalog::METADATA);
     let tables: Vec<String> = tables.map(|name| format!("{schema}.{name}")).collect();
@@ -45,7 +59,7 @@ async fn remove(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(
         return Ok(());
     }
     match client.batch_execute(&format!("SAVEPOINT emptied; DROP SCHEMA {schema}")).await {
-        // Someone keeps other things in it.
+        // The schema contains objects of others.
         Err(error) if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) => {
             client.batch_execute("ROLLBACK TO emptied").await
         }

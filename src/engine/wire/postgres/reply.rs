@@ -1,4 +1,4 @@
-//! Rows of replies, as the shared transactions read them.
+//! Rows of replies for the shared transactions.
 
 use arrayvec::ArrayVec;
 use tokio_postgres::types::{FromSql, Kind, Type};
@@ -8,15 +8,15 @@ use crate::engine::Failure;
 use crate::engine::sql;
 use crate::workload::value::{Money, Rate, Timestamp};
 
-/// A row as the shared transactions read it.
+/// A row for the shared transactions.
 pub struct PostgresRow<'a>(pub &'a tokio_postgres::Row);
 
-/// A column of a row; a wrong type or number is a failure.
+/// A column of a row; a wrong type or index is a failure.
 pub fn column<'a, T: FromSql<'a>>(row: &'a tokio_postgres::Row, column: usize) -> Result<T, Failure> {
     row.try_get(column).map_err(|error| Failure::Invalid(format!("column {column} of a reply: {}", chain(&error))))
 }
 
-/// The columns of a row, however it came.
+/// The columns of a row of any kind.
 macro_rules! columns {
     ($cell:ident) => {
         fn int(&self, at: usize) -> Result<i32, Failure> {
@@ -49,7 +49,7 @@ macro_rules! columns {
     };
 }
 
-/// A whole number. What other servers calculate with integers may have 64 bits.
+/// An integer. Compatible servers may return 64 bits for integer expressions.
 struct Whole(i32);
 
 impl<'a> FromSql<'a> for Whole {
@@ -57,7 +57,7 @@ impl<'a> FromSql<'a> for Whole {
         if let Ok(bytes) = <[u8; 4]>::try_from(raw) {
             return Ok(Whole(i32::from_be_bytes(bytes)));
         }
-        let bytes = <[u8; 8]>::try_from(raw).map_err(|_| "it is no whole number")?;
+        let bytes = <[u8; 8]>::try_from(raw).map_err(|_| "it is not an integer")?;
         Ok(Whole(i64::from_be_bytes(bytes).try_into()?))
     }
 
@@ -76,10 +76,10 @@ impl sql::Row for PostgresRow<'_> {
     columns!(cell);
 }
 
-/// The most columns with arrays in a row, and the most places of an array.
+/// The maximum number of array columns in a row, and of elements in an array.
 const MOST: usize = 16;
 
-/// Places of an array, each as the server sent it.
+/// Elements of an array, as sent by the server.
 struct Places<'a>(ArrayVec<Option<&'a [u8]>, MOST>);
 
 impl<'a> FromSql<'a> for Places<'a> {
@@ -93,11 +93,11 @@ impl<'a> FromSql<'a> for Places<'a> {
         let (dimensions, _nulls, _of) = (number(), number(), number());
         let count = match dimensions {
             Some(0) => Some(0),
-            // Then comes the number of the first place.
+            // The index of the first element follows.
             Some(1) => number().filter(|_| number().is_some()),
             _ => None,
         };
-        let count = count.ok_or("it is no array of one dimension")?;
+        let count = count.ok_or("it is not an array of one dimension")?;
         let mut places = ArrayVec::new();
         for _ in 0..count {
             let (first, after) = rest.split_first_chunk::<4>().ok_or("an array ends too early")?;
@@ -127,7 +127,7 @@ struct ArrayColumn<'a> {
     places: Places<'a>,
 }
 
-/// The row of one place of all arrays.
+/// The row with one element of all arrays.
 struct Unfolded<'a, 'b> {
     columns: &'b [ArrayColumn<'a>],
     place: usize,
@@ -149,8 +149,8 @@ impl sql::Row for Unfolded<'_, '_> {
     columns!(cell);
 }
 
-/// Hands the columns of a row that are no arrays to `on_row`, if there are any; then a row for each place of the
-/// others. Columns keep their numbers.
+/// Passes the other columns of a row to `on_row`, if there are any; then a row for each element of the arrays. Columns
+/// keep their numbers.
 pub fn unfold(
     row: &tokio_postgres::Row,
     on_row: &mut dyn FnMut(&dyn sql::Row) -> Result<(), Failure>,

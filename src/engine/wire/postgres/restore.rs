@@ -1,5 +1,5 @@
-//! Takes back what transactions did to a loaded population, in one transaction; then leaves the tables as a load leaves
-//! them, vacuumed and analyzed; then verifies.
+//! Undoes the effects of transactions on a loaded population, in one transaction; then vacuums and analyzes the tables,
+//! as a load does; then verifies.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,14 +26,14 @@ use crate::engine::{Error, ownership};
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
-/// Keys that are fetched at once.
+/// Number of keys that are fetched at once.
 const BATCH: usize = 20_000;
 
-/// Tables that are vacuumed, and conditions that are verified, at the same time.
+/// Number of tables that are vacuumed, and conditions that are verified, in parallel.
 const SIDE_BY_SIDE: usize = 4;
 
-/// What holds for the transaction: others who write are not waited for long, sorts and temporary tables have some
-/// memory, and plans with costs in the millions are not compiled.
+/// Settings of the transaction: a short timeout for other writers, memory for sorts and temporary tables, and no JIT
+/// compilation of expensive plans.
 const SETTINGS: &str =
     "SET LOCAL lock_timeout = '5s'; SET LOCAL work_mem = '64MB'; SET LOCAL temp_buffers = '64MB'; SET LOCAL jit = off";
 
@@ -51,7 +51,7 @@ pub async fn restore<P: Population>(
     claim(&guard, &schema, sql.dialect).await?;
     let client = target.connect(&[]).await?;
     restorable(&catalog::database_state(&client, &schema, sql).await?, manifest)?;
-    ownership::referred_to(&catalog::dependents(&client, &schema, sql).await?)?;
+    ownership::ensure_not_referenced(&catalog::dependents(&client, &schema, sql).await?)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, told);
 
@@ -61,8 +61,7 @@ pub async fn restore<P: Population>(
     progress.phase("undo");
 
     let mut clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
-    // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead
-    // rows behind.
+    // Even if nothing was undone: transactions that were rolled back, or a killed restore, leave dead rows behind.
     progress.step("vacuum");
     let mut tables: Vec<usize> = (0..sql.tables.len()).collect();
     tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
@@ -116,7 +115,7 @@ async fn undo(
     rows: &mut impl Rows,
     progress: &mut Progress<'_>,
 ) -> Result<(), tokio_postgres::Error> {
-    // The server may still be at work on the transaction of a restore that was killed.
+    // The server may still execute the transaction of a killed restore.
     load::begin(client, schema, dialect, Lock::Alone).await?;
     client.batch_execute(SETTINGS).await?;
     for (statement, step) in &script.steps {
@@ -132,7 +131,7 @@ async fn undo(
     client.batch_execute("COMMIT").await
 }
 
-/// Copies the generated rows for the keys that a query returns, a batch at a time: there may be more keys than memory.
+/// Copies the generated rows for the keys that a query returns, in batches: there may be more keys than memory.
 async fn generate(
     client: &Client,
     sql: &str,

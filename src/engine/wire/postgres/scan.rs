@@ -3,22 +3,25 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Postgres;
+use super::catalog::SIZES;
 use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::Error;
 use crate::engine::scan;
+use crate::engine::sql::WorkloadSql;
 use crate::result::scan::{CacheState, Scanned};
 use crate::workload::Table;
 
-/// One process reads the pages of the table in their order.
+/// A sequential scan by one process.
 const SERIAL: &str = "SET max_parallel_workers_per_gather = 0; SET enable_indexscan = off; SET enable_indexonlyscan = \
     off; \
                       SET enable_bitmapscan = off; SET synchronize_seqscans = off";
 
-/// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
+/// Empties the caches as far as possible: a private server's own by a restart, and the system's.
 pub(super) fn empty_caches(postgres: &Postgres, all: bool) -> Result<CacheState, Error> {
     if let Some(server) = postgres.server() {
         return scan::empty_caches_by_restart(server, all);
@@ -27,12 +30,12 @@ pub(super) fn empty_caches(postgres: &Postgres, all: bool) -> Result<CacheState,
     scan::empty_caches_of_others(data.as_deref(), all)
 }
 
-/// Reads all of a table.
+/// Scans a table.
 pub(super) async fn scan(client: &Client, schema: &Schema, table: &Table) -> Result<Scanned, Error> {
     let failed = |error| of_command(&format!("cannot read {}", table.name), &error);
     client.batch_execute(SERIAL).await.map_err(failed)?;
     let name = format!("{schema}.{}", table.name);
-    // To count the last column the server has to look into each row.
+    // Counting the last column makes the server read each row.
     let last = table.columns.last().map_or("*", |column| column.name);
     let began = Instant::now();
     let rows =
@@ -45,14 +48,16 @@ pub(super) async fn scan(client: &Client, schema: &Schema, table: &Table) -> Res
 pub(super) async fn table_bytes(
     client: &Client,
     schema: &Schema,
-    tables: &[Table],
+    sql: &WorkloadSql,
 ) -> Result<BTreeMap<String, u64>, Error> {
+    let query = sql.own_query(SIZES, "table")?;
     let mut all = BTreeMap::new();
-    for table in tables {
-        let sql = format!("SELECT pg_table_size(format('%I.%I', {}, '{}')::regclass)", schema.literal(), table.name);
-        let bytes = number(client, &sql).await;
-        let bytes = bytes.map_err(|error| of_command(&format!("cannot tell the size of {}", table.name), &error))?;
-        all.extend(bytes.map(|bytes| (table.name.to_owned(), bytes)));
+    for Table { name, .. } in sql.tables {
+        let failed = |error| of_command(&format!("cannot read the size of {name}"), &error);
+        let given: [(&(dyn ToSql + Sync), Type); 2] = [(&schema.name(), Type::TEXT), (name, Type::TEXT)];
+        let rows = client.query_typed(query, &given).await.map_err(failed)?;
+        let bytes = rows.first().map(|row| row.try_get::<_, Option<i64>>(0)).transpose().map_err(failed)?;
+        all.extend(bytes.flatten().map(|bytes| ((*name).to_owned(), bytes.unsigned_abs())));
     }
     Ok(all)
 }

@@ -1,14 +1,14 @@
-//! The schema of a workload's tables: the one that the URL asks for, else one of the workload's name.
+//! The schema of a workload's tables: that of the URL, or one with the workload's name.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::engine::Error;
 
-/// The longest name that the server keeps whole, in bytes.
+/// The maximum length of a name in bytes.
 const LONGEST: usize = 63;
 
-/// A schema. It is shown as SQL writes it.
+/// A schema. It is displayed as an SQL identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
     name: String,
@@ -17,7 +17,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The schema of a name that was [`checked`], else that of the workload.
+    /// The schema with a [`checked`] name, or that of the workload.
     pub fn of(name: Option<&str>, workload: &'static str) -> Schema {
         let name = name.unwrap_or(workload);
         let quoted = if name == workload { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) };
@@ -29,13 +29,13 @@ impl Schema {
         &self.name
     }
 
-    /// Its name as a text in SQL.
+    /// Its name as an SQL text literal.
     pub fn literal(&self) -> String {
         format!("'{}'", self.name.replace('\'', "''"))
     }
 
-    /// A text of the workload's `.sql` files, in which the workload's name stands before each table and routine, for
-    /// this schema.
+    /// A text of the workload's `.sql` files, in which the workload's name qualifies each table and routine, for this
+    /// schema.
     pub fn sql<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.quoted == self.workload {
             return Cow::Borrowed(text);
@@ -45,9 +45,14 @@ impl Schema {
         while let Some(at) = rest.find(self.workload) {
             let (before, found) = rest.split_at(at);
             let after = &found[self.workload.len()..];
-            let begins = !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"' | '\''));
+            let begins = !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"'));
             whole.push_str(before);
-            whole.push_str(if begins && after.starts_with('.') { &self.quoted } else { self.workload });
+            match begins && after.starts_with('.') {
+                // The name of a table or routine in a text literal.
+                true if before.ends_with('\'') => whole.push_str(&self.quoted.replace('\'', "''")),
+                true => whole.push_str(&self.quoted),
+                false => whole.push_str(self.workload),
+            }
             rest = after;
         }
         whole.push_str(rest);
@@ -61,13 +66,12 @@ impl fmt::Display for Schema {
     }
 }
 
-/// The name of a schema that a URL asks for.
+/// Checks the name of a schema from a URL.
 ///
 /// # Errors
-/// If the server would not take it, or keep it as it is; and if it could end the text of a function, in which it
-/// stands.
+/// If the server would not accept it, or would change it; and if it could end the text of a function that contains it.
 pub fn checked(name: &str) -> Result<String, Error> {
-    let wrong = |why: &str| Err(Error::Usage(format!("schema={} cannot be: {why}", name.escape_debug())));
+    let wrong = |why: &str| Err(Error::Usage(format!("schema={} is not possible: {why}", name.escape_debug())));
     if name.is_empty() || name.len() > LONGEST {
         return wrong(&format!("give a name of 1 to {LONGEST} bytes"));
     }
@@ -93,6 +97,8 @@ mod tests {
         let wanted = "SELECT \"My \"\"own\"\"\".f(x) FROM \"My \"\"own\"\"\".stock, other.tpcc.t, atpcc.t -- tpcc\n\
                       WHERE \"My \"\"own\"\"\".stock.a = 1";
         assert_eq!(odd.sql(text), wanted);
+        let named = Schema::of(Some("it's"), "tpcc").sql("f('tpcc.item', 'tpcc')").into_owned();
+        assert_eq!(named, "f('\"it''s\".item', 'tpcc')");
         assert_eq!((odd.to_string().as_str(), odd.name()), ("\"My \"\"own\"\"\"", "My \"own\""));
         assert_eq!(Schema::of(Some("it's"), "tpcc").literal(), "'it''s'");
     }

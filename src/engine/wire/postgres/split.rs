@@ -1,26 +1,39 @@
-//! A session that sends transactions which change nothing over a connection of their own.
+//! A session that sends read-only transactions over a second connection, and knows on which nodes of the database the
+//! rows of a transaction are.
 
+use std::sync::Arc;
+
+use super::placement::Placement;
 use crate::engine::{Failure, Session};
 use crate::workload::Workload;
 use crate::workload::trace::Footprint;
 
-/// A session, and perhaps a second one for what changes nothing.
+/// A session, and optionally a second one for read-only transactions.
 pub struct Split<S> {
     main: S,
     reads: Option<S>,
-    /// Whether the last transaction went to the second one.
+    /// Whether the last transaction used the second one.
     elsewhere: bool,
+    placement: Option<Arc<Placement>>,
+    /// On how many nodes the rows of the last transaction are.
+    nodes: Option<usize>,
 }
 
 impl<S> Split<S> {
-    /// Without a second one, all goes to the first.
+    /// Without a second one, everything goes to the first.
     pub(super) fn new(main: S, reads: Option<S>) -> Split<S> {
-        Split { main, reads, elsewhere: false }
+        Split { main, reads, elsewhere: false, placement: None, nodes: None }
+    }
+
+    /// The same on a distributed database.
+    pub(super) fn placed(self, placement: Option<Arc<Placement>>) -> Split<S> {
+        Split { placement, ..self }
     }
 }
 
 impl<W: Workload, S: Session<W>> Session<W> for Split<S> {
     async fn execute(&mut self, input: &W::Input) -> Result<W::Output, Failure> {
+        self.nodes = self.placement.as_ref().and_then(|placement| placement.nodes(&W::places(input)));
         match &mut self.reads {
             Some(reads) if W::footprint(input) == Footprint::None => {
                 self.elsewhere = true;
@@ -37,9 +50,19 @@ impl<W: Workload, S: Session<W>> Session<W> for Split<S> {
         self.main.id()
     }
 
-    /// That of the last transaction.
+    fn nodes(&self) -> Option<usize> {
+        self.nodes
+    }
+
+    /// The host of the last transaction.
     fn host(&self) -> Option<usize> {
         self.reads.as_ref().filter(|_| self.elsewhere).unwrap_or(&self.main).host()
+    }
+
+    /// The sum of both.
+    fn round_trips(&self) -> Option<u64> {
+        let reads = self.reads.as_ref().map_or(Some(0), Session::round_trips);
+        self.main.round_trips().zip(reads).map(|(main, reads)| main + reads)
     }
 }
 
@@ -50,7 +73,7 @@ mod tests {
     use crate::workload::tpcc::Tpcc;
     use crate::workload::value::Timestamp;
 
-    /// Answers as a database would have, and counts.
+    /// Answers like a database, and counts.
     struct Host(usize, u32);
 
     impl Session<Tpcc> for Host {

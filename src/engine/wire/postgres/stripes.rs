@@ -1,4 +1,4 @@
-//! The tables and indexes of a workload, spread over the table spaces of a private server.
+//! Distributes the tables and indexes of a workload over the table spaces of a private server.
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
@@ -22,7 +22,7 @@ struct Relation {
     table_space: String,
 }
 
-/// Refuses more table spaces than there is to be spread.
+/// Refuses more table spaces than there are tables and indexes.
 pub(super) fn refuse(server: Option<&Server>, sql: &WorkloadSql) -> Result<(), Error> {
     let most = sql.tables.len() + sql.keys().len();
     match server.and_then(Server::stripes).map(Stripes::number) {
@@ -34,8 +34,8 @@ pub(super) fn refuse(server: Option<&Server>, sql: &WorkloadSql) -> Result<(), E
     }
 }
 
-/// Moves each table and index to its table space, the largest first, each to the one that has least so far. Where they
-/// are in theirs already, nothing is done.
+/// Moves each table and index to its table space, the largest first, each to the one with the smallest total. If they
+/// are there already, nothing is done.
 pub(super) async fn spread(client: &Client, schema: &Schema, server: &Server) -> Result<(), Error> {
     let number = server.stripes().map_or(0, Stripes::number);
     if number == 0 {
@@ -62,21 +62,21 @@ pub(super) async fn spread(client: &Client, schema: &Schema, server: &Server) ->
     Ok(())
 }
 
-/// For sizes in descending order the place of each, from 0: the one with the smallest sum so far, of equal ones the
-/// first (Graham, \"Bounds on Multiprocessing Timing Anomalies\", 1969: the largest is at most a third above the best).
+/// The table space of each size in descending order, from 0: the one with the smallest total, of equal ones the first
+/// (Graham, \"Bounds on Multiprocessing Timing Anomalies\", 1969: the largest total is at most a third above the
+/// optimum).
 fn places(sizes: &[u64], number: usize) -> Vec<usize> {
     let mut sums = vec![(0_u64, 0_u32); number];
     let place = |size: &u64| {
         let (place, sum) = sums.iter_mut().enumerate().min_by_key(|(_, sum)| **sum)?;
-        // Empty ones go round, so that each place has something.
+        // Empty ones are counted as well, so that each table space gets something.
         *sum = (sum.0.saturating_add(*size), sum.1 + 1);
         Some(place)
     };
     sizes.iter().filter_map(place).collect()
 }
 
-/// What the table spaces of Graymark's hold: each with its tables and indexes, by name; nothing if all is where it
-/// always is.
+/// The contents of Graymark's table spaces: each with its tables and indexes, by name; empty if there are none.
 pub(super) async fn told(client: &Client, schema: &Schema) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
     for relation in relations(client, schema).await?.into_iter().filter(|relation| !relation.table_space.is_empty()) {
@@ -89,7 +89,7 @@ pub(super) async fn told(client: &Client, schema: &Schema) -> Result<Vec<(String
     Ok(told)
 }
 
-/// Refuses a loaded database whose tables lie over another number of table spaces than was asked for.
+/// Refuses a loaded database with another number of table spaces than requested.
 pub(super) async fn compare(client: &Client, schema: &Schema, server: &Server) -> Result<(), Error> {
     let Some(asked) = server.stripes() else { return Ok(()) };
     let there = told(client, schema).await?.len();
@@ -103,7 +103,7 @@ pub(super) async fn compare(client: &Client, schema: &Schema, server: &Server) -
     )))
 }
 
-/// Removes the table spaces of Graymark's in which nothing is left.
+/// Drops Graymark's empty table spaces.
 pub(super) async fn remove(client: &Client) -> Result<(), Error> {
     let failed = |error| of_command("cannot remove the table spaces", &error);
     let there = client.query_typed(question("table_spaces")?, &[]).await.map_err(failed)?;
@@ -111,7 +111,7 @@ pub(super) async fn remove(client: &Client) -> Result<(), Error> {
         let name: String = row.try_get(0).map_err(failed)?;
         let ours = name.strip_prefix(Stripes::PREFIX).is_some_and(|number| number.parse::<usize>().is_ok());
         if ours {
-            // One in which another workload has tables stays.
+            // One with tables of another workload stays.
             let _ = client.batch_execute(&format!("DROP TABLESPACE {name}")).await;
         }
     }
@@ -119,7 +119,7 @@ pub(super) async fn remove(client: &Client) -> Result<(), Error> {
 }
 
 async fn relations(client: &Client, schema: &Schema) -> Result<Vec<Relation>, Error> {
-    let failed = |error| of_command("cannot ask where the tables lie", &error);
+    let failed = |error| of_command("cannot read the table spaces of the tables", &error);
     let rows = client.query_typed(question("relations")?, &[(&schema.name(), Type::TEXT)]).await.map_err(failed)?;
     let relation = |row: &tokio_postgres::Row| {
         Ok(Relation {

@@ -1,4 +1,4 @@
--- Table spaces of a private server, over which the workload's tables and indexes are spread.
+-- Table spaces of a private server, over which the workload's tables and indexes are distributed.
 
 -- name: table_spaces
 SELECT spcname::text AS name FROM pg_catalog.pg_tablespace;

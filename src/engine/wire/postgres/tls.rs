@@ -1,4 +1,4 @@
-//! TLS to a PostgreSQL server, as far as `sslmode` asks for it.
+//! TLS to a PostgreSQL server, as set by `sslmode`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,13 +33,13 @@ impl Mode {
     pub fn from_name(name: &str) -> Result<Mode, Error> {
         match name {
             "disable" => Ok(Mode::Disable),
-            // libpq tries without TLS first; an offered TLS is never worse.
+            // libpq tries without TLS first; using TLS if offered is never worse.
             "allow" | "prefer" => Ok(Mode::Prefer),
             "require" => Ok(Mode::Require),
             "verify-ca" => Ok(Mode::VerifyCa),
             "verify-full" => Ok(Mode::VerifyFull),
             _ => {
-                Err(Error::Usage(format!("sslmode={name} is none of disable, prefer, require, verify-ca, verify-full")))
+                Err(Error::Usage(format!("sslmode={name} must be disable, prefer, require, verify-ca or verify-full")))
             }
         }
     }
@@ -58,12 +58,12 @@ impl Mode {
     }
 }
 
-/// Makes TLS connections for a mode. `roots` is a PEM file of authorities, or the word `system`; the system's own if
-/// none.
+/// A TLS connector for a mode. `roots` is a PEM file of authorities, or the word `system`; the default is the system's
+/// store.
 pub fn connector(mode: Mode, roots: Option<&Path>) -> Result<MakeRustlsConnect, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    // As libpq: with a file of authorities `require` verifies by it; by the system's authorities, which sign for
-    // anybody, only with the name.
+    // As in libpq: with a file of authorities `require` verifies the certificate; with the system's authorities, which
+    // sign for anybody, only together with the name.
     let mode = match (mode, roots) {
         (Mode::Require | Mode::VerifyCa, Some(file)) if file == Path::new("system") => Mode::VerifyFull,
         (Mode::Require, Some(_)) => Mode::VerifyCa,
@@ -112,12 +112,12 @@ fn authorities(roots: Option<&Path>, provider: &Arc<CryptoProvider>) -> Result<A
         .map_err(|error| Error::Database(format!("cannot set up TLS: {error}")))
 }
 
-/// libpq's default file of authorities, if it is there.
+/// libpq's default file of authorities, if it exists.
 pub fn default_roots(home: Option<&Path>) -> Option<PathBuf> {
     home.map(|home| home.join(".postgresql/root.crt")).filter(|file| file.is_file())
 }
 
-/// `sslmode=prefer` and `require`: whoever answers, but encrypted.
+/// `sslmode=prefer` and `require`: any certificate.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 
@@ -169,7 +169,7 @@ impl ServerCertVerifier for AnyName {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        // The name is looked at last, so this refusal means that everything else was right.
+        // The name is checked last, so this error means that everything else was right.
         match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

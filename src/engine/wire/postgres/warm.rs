@@ -1,4 +1,4 @@
-//! Reading rows by their primary keys, to warm up.
+//! Random warm-up by primary keys.
 
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
@@ -21,7 +21,7 @@ pub async fn at_random<W: Workload>(
     warm::at_random::<W>(population, seed, &mut Rows { client, statements }, told).await
 }
 
-/// Reads the rows of many keys one by one: the limit keeps the server from reading the table from end to end instead.
+/// Reads the rows of many keys by index look-ups: the limit prevents a full scan.
 fn statement(schema: &Schema, table: &Table) -> String {
     let columns = || table.primary_key.iter().zip(1..);
     let given = columns().map(|(_, number)| format!("${number}::int4[]")).collect::<Vec<_>>().join(", ");

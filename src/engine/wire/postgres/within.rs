@@ -1,4 +1,4 @@
-//! What the statements within the stored procedures cost, where the server loads `pg_stat_statements`.
+//! Costs of statements within stored procedures, if the server loads `pg_stat_statements`.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::result::within::StatementTotals;
 
 /// The queries, in the dialect's folder.
 pub(super) const FILE: &str = "within.sql";
-/// What stands in them for the schema of the extension.
+/// The placeholder in them for the schema of the extension.
 const PLACE: &str = "EXTENSION_SCHEMA";
-/// So much of a statement is shown, in characters.
+/// Displayed length of a statement, in characters.
 const SHOWN: usize = 60;
-/// The server's text has at least this part of the words of the statement that it is of, and the other way round: it
-/// lacks `INTO` and its targets.
+/// Minimum share of common words between the server's text and a statement, in both directions: the server's text lacks
+/// `INTO` and its targets.
 const ALIKE: f64 = 0.6;
 
-/// The running totals; none if the server does not load the extension. `own` says that the server is Graymark's, which
-/// then makes the extension.
+/// The cumulative totals; `None` if the server does not load the extension. `own` says that the server is Graymark's,
+/// where the extension is then created.
 pub(super) async fn read(
     client: &Client,
     file: &'static str,
@@ -37,7 +37,7 @@ pub(super) async fn read(
     }
     let Some(place) = place else {
         return Err(Error::Database(
-            "pg_stat_statements is loaded, but not there in this database: CREATE EXTENSION pg_stat_statements"
+            "pg_stat_statements is loaded, but not installed in this database: CREATE EXTENSION pg_stat_statements"
                 .to_owned(),
         ));
     };
@@ -60,7 +60,7 @@ pub(super) async fn read(
     Ok(Some(totals.into_values().collect()))
 }
 
-/// What is tracked, and the extension's schema; none if it is not loaded.
+/// The tracking level, and the extension's schema; `None` if it is not loaded.
 async fn facts(client: &Client, sql: &str) -> Result<Option<(String, Option<String>)>, Error> {
     let row = rows(client, sql).await?.into_iter().next();
     let of = |name: &str| row.as_ref().and_then(|row| row.try_get(name).ok().flatten()).map(str::to_owned);
@@ -98,7 +98,7 @@ impl<'a> Places<'a> {
         Places { all }
     }
 
-    /// The statement that a text of the server's is of; none if it is of none.
+    /// The statement to which a server's text belongs, if any.
     fn find(&self, query: &str) -> Option<((usize, usize), StatementTotals)> {
         let asked: Vec<String> = words(query).into_iter().filter(|word| !word.starts_with('$')).collect();
         let scored = self.all.iter().map(|place| (alike(&asked, &place.words), place));
@@ -116,7 +116,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The part of the words that two texts have in common, in their order, of the text that has more others.
+/// The number of common words of two texts, in order, divided by the length of the longer one.
 fn alike(asked: &[String], known: &[String]) -> f64 {
     let mut left = known;
     let mut same = 0.0;
@@ -129,7 +129,7 @@ fn alike(asked: &[String], known: &[String]) -> f64 {
     same / asked.len().max(known.len()).max(1) as f64
 }
 
-/// The SQL statement in a piece of a routine's body, which may begin with the words of a loop or a block.
+/// The SQL statement in a piece of a routine's body, which may begin with keywords of a loop or a block.
 fn command(piece: &str) -> Option<&str> {
     const BEGIN: [&str; 5] = ["WITH", "SELECT", "INSERT", "UPDATE", "DELETE"];
     let lines = piece.split_inclusive('\n');
@@ -144,7 +144,7 @@ fn command(piece: &str) -> Option<&str> {
     None
 }
 
-/// Words and numbers, in small letters.
+/// Words and numbers, in lower case.
 fn words(text: &str) -> Vec<String> {
     let of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
     text.split(|letter: char| !of_word(letter)).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
@@ -161,7 +161,7 @@ mod tests {
         let sql = WorkloadSql::of::<Tpcc>(Dialect::choose(Wire::Postgres, None).unwrap());
         let places = Places::of(sql.procedures());
         let found = |query: &str| places.find(query).map(|(_, found)| (found.routine, found.place));
-        // As PostgreSQL 15 tells them: without INTO, constants as parameters.
+        // As shown by PostgreSQL 15: without INTO, constants as parameters.
         let district = "UPDATE tpcc.district\n SET d_next_o_id = d_next_o_id + $4\n WHERE d_w_id = in_w_id AND d_id = \
             in_d_id\n \
                         RETURNING d_next_o_id - $5, d_tax";

@@ -1,4 +1,4 @@
-//! Makes rows on a thread of its own, while the one that writes them into the file is busy with those before.
+//! Generates rows on a separate thread, while the writer inserts earlier ones into the file.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -6,10 +6,10 @@ use crate::engine::Error;
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Rows};
 
-/// Bytes of texts, and values, at which rows are handed over.
+/// Bytes of texts, and number of values, at which rows are passed on.
 const FULL_TEXTS: usize = 128 * 1_024;
 const FULL_VALUES: usize = 16 * 1_024;
-/// Handed over and not yet taken.
+/// Number of batches that wait for the writer.
 const WAITING: usize = 2;
 
 /// Some rows of a part.
@@ -24,7 +24,7 @@ pub(super) struct Batch {
 #[derive(Debug)]
 enum Cell {
     Value(Value<'static>),
-    /// So many bytes of the texts.
+    /// A range of the texts.
     Text(usize),
     EndOfRow,
 }
@@ -50,7 +50,7 @@ impl RowSink for Batch {
 }
 
 impl Batch {
-    /// Puts the rows into a sink.
+    /// Passes the rows to a sink.
     pub(super) fn pour(&self, sink: &mut impl RowSink) {
         let mut texts = self.texts.as_str();
         for cell in &self.cells {
@@ -71,10 +71,10 @@ impl Batch {
     }
 }
 
-/// Begins to make the rows of some parts, one part after the other. The thread ends when nobody takes them any more.
+/// Starts to generate the rows of some parts, one part after the other. The thread ends when the receiver is dropped.
 ///
 /// # Errors
-/// If there can be no thread.
+/// If no thread can be started.
 pub(super) fn start<P: Population>(population: &P, parts: Vec<Part>) -> Result<Receiver<Batch>, Error> {
     let (sender, made) = sync_channel(WAITING);
     let rows = population.rows();

@@ -1,4 +1,4 @@
-//! What Graymark keeps in a SQLite file about the workload that it loaded there, and what it finds there.
+//! Graymark's own tables in a SQLite file, and the state of the workload's tables.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::engine::sql::script;
 use crate::engine::{DatabaseState, ownership};
 use crate::result::Manifest;
 
-/// The version of [`Manifest`] that this program writes and understands.
+/// The version of [`Manifest`] that this program reads and writes.
 const FORMAT: u32 = 1;
 
-/// One row: how the population was made, as JSON, and whether all of it is there.
+/// One row: the parameters of the population, as JSON, and whether it is complete.
 const CREATE_MANIFEST: &str = "CREATE TABLE graymark_manifest (workload TEXT PRIMARY KEY, manifest TEXT NOT NULL, \
     complete INTEGER NOT NULL) STRICT";
 
-/// The parts of the population that are loaded. A part's row is written in one transaction with its rows.
+/// The loaded parts of the population. A part's row is written in one transaction with its rows.
 const CREATE_PARTS: &str = "CREATE TABLE graymark_parts (
     table_name TEXT NOT NULL, number INTEGER NOT NULL, rows INTEGER NOT NULL, bytes INTEGER NOT NULL,
     PRIMARY KEY (table_name, number)) STRICT, WITHOUT ROWID";
@@ -33,7 +33,7 @@ pub(super) struct Loaded {
     pub bytes: u64,
 }
 
-/// Makes Graymark's tables.
+/// Creates Graymark's tables.
 pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &Manifest) -> rusqlite::Result<()> {
     connection.execute(CREATE_MANIFEST, [])?;
     connection.execute(CREATE_PARTS, [])?;
@@ -46,12 +46,12 @@ pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &Manif
     Ok(())
 }
 
-/// All of the population is there.
+/// Marks the load as complete.
 pub(super) fn complete(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("UPDATE graymark_manifest SET complete = 1", []).map(|_| ())
 }
 
-/// A part's rows are there.
+/// Notes a loaded part.
 pub(super) fn add_part(connection: &Connection, table: &str, number: u32, loaded: Loaded) -> rusqlite::Result<()> {
     let mut insert = connection
         .prepare_cached("INSERT INTO graymark_parts (table_name, number, rows, bytes) VALUES (?1, ?2, ?3, ?4)")?;
@@ -68,17 +68,25 @@ pub(super) fn parts(connection: &Connection) -> rusqlite::Result<BTreeMap<(Strin
     select.query_map([], part)?.collect()
 }
 
-/// Things in the file by their names in lower case, as SQLite takes them: each with its kind, `table`, `index`, `view`
+/// Objects in the file by name in lower case, because SQLite ignores case: each with its kind, `table`, `index`, `view`
 /// or `trigger`.
 pub(super) type There = BTreeMap<String, String>;
 
-/// What is in the file.
+/// The objects in the file.
 pub(super) fn there(connection: &Connection) -> rusqlite::Result<There> {
     let mut select = connection.prepare("SELECT lower(name), type FROM sqlite_schema")?;
     select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// What the file holds of the workload.
+/// The columns of all tables in the file, as table and column. Virtual tables, whose module may be missing, are left out.
+pub(super) fn columns(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let sql = "SELECT tables.name, columns.name \
+        FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \
+        WHERE tables.type = 'table' AND tables.sql NOT LIKE 'CREATE VIRTUAL TABLE%'";
+    connection.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// The state of the workload's tables in the file.
 pub(super) fn database_state(
     sql: &WorkloadSql,
     connection: &Connection,

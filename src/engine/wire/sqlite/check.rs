@@ -1,4 +1,4 @@
-//! Questions to a loaded database: its consistency, its running totals, its settings.
+//! Consistency conditions, cumulative totals and settings of a loaded database.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::workload::trace::Trace;
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
 
-/// Settings that SQLite states itself.
+/// Settings reported by SQLite.
 const PRAGMAS: [&str; 8] = [
     "journal_mode",
     "synchronous",
@@ -28,7 +28,7 @@ const PRAGMAS: [&str; 8] = [
     "busy_timeout",
 ];
 
-/// Runs the workload's conditions one after the other.
+/// Checks the workload's conditions one after the other.
 pub(super) fn check(
     sql: &WorkloadSql,
     sqlite: &Sqlite,
@@ -36,7 +36,9 @@ pub(super) fn check(
 ) -> Result<Vec<Finding>, Error> {
     let connection = sqlite.connect()?;
     let mut findings = Vec::new();
-    for condition in script::statements(sql.consistency()) {
+    let conditions = script::statements(sql.consistency());
+    told(CheckStep::Conditions(conditions.len()));
+    for condition in conditions {
         told(CheckStep::Began(condition.name));
         let finding = find(&connection, &condition).map_err(|error| sqlite.explain(error))?;
         told(CheckStep::Ended(&finding));
@@ -45,7 +47,7 @@ pub(super) fn check(
     Ok(findings)
 }
 
-/// Runs one condition.
+/// Checks one condition.
 pub(super) fn find(connection: &rusqlite::Connection, condition: &Named<'_>) -> rusqlite::Result<Finding> {
     let began = Instant::now();
     let mut statement = connection.prepare(condition.sql)?;
@@ -83,7 +85,7 @@ fn show(value: ValueRef<'_>) -> String {
     }
 }
 
-/// The running totals of the workload's effects.
+/// The cumulative totals of the workload's effects.
 pub(super) fn effects(sql: &WorkloadSql, sqlite: &Sqlite) -> Result<Vec<i64>, Error> {
     let query = sql.effects_query()?;
     let total = |row: &rusqlite::Row, name: &&str| row.get::<_, i64>(*name);
@@ -91,7 +93,7 @@ pub(super) fn effects(sql: &WorkloadSql, sqlite: &Sqlite) -> Result<Vec<i64>, Er
     sqlite.connect()?.query_row(query, [], totals).map_err(|error| sqlite.explain(error))
 }
 
-/// How many rows there are for each trace.
+/// The number of rows that match each trace.
 pub(super) fn rows_of(sqlite: &Sqlite, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let connection = sqlite.connect()?;
     let mut found = vec![0; traces.len()];
@@ -109,7 +111,7 @@ pub(super) fn rows_of(sqlite: &Sqlite, traces: &[Trace]) -> Result<Option<Vec<i6
     Ok(Some(found))
 }
 
-/// The settings of a session that matter to the result.
+/// The settings of a session that affect the result.
 pub(super) fn settings(connection: &rusqlite::Connection) -> rusqlite::Result<BTreeMap<String, String>> {
     let mut settings = BTreeMap::new();
     for name in PRAGMAS {

@@ -1,4 +1,4 @@
-//! How a SQLite database is named and opened: `sqlite:FILE?synchronous=full&journal=wal&cache=64`.
+//! The URL of a SQLite database: `sqlite:FILE?synchronous=full&journal=wal&cache=64`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,22 +9,22 @@ use crate::url::DatabaseUrl;
 /// When SQLite waits for the disk (`PRAGMA synchronous`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Synchronous {
-    /// Never: what was committed may be lost, or the file damaged, when the machine goes down.
+    /// Never: committed transactions may be lost, or the file damaged, when the machine crashes.
     Off,
-    /// At checkpoints: with a write-ahead log, what was committed last may be lost when the machine goes down.
+    /// At checkpoints: with a write-ahead log, the last committed transactions may be lost when the machine crashes.
     Normal,
-    /// At every commit: what was committed stays. The default.
+    /// At every commit: committed transactions survive. The default.
     Full,
-    /// As `Full`, and for the directory that holds a rollback journal.
+    /// As `Full`, and also for the directory of a rollback journal.
     Extra,
 }
 
 /// How SQLite makes a commit atomic (`PRAGMA journal_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {
-    /// A write-ahead log: readers and the writer do not wait for each other. The default.
+    /// A write-ahead log: readers and the writer do not block each other. The default.
     Wal,
-    /// A rollback journal: readers and the writer wait for each other.
+    /// A rollback journal: readers and the writer block each other.
     Delete,
 }
 
@@ -48,10 +48,10 @@ impl Journal {
     }
 }
 
-/// Long enough for the short locks of another program that reads the file.
+/// Sufficient for the short locks of another program that reads the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which database, and how it is to be opened.
+/// The file of a database, and the options for opening it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
     /// The file.
@@ -60,7 +60,7 @@ pub struct SqliteOptions {
     pub synchronous: Synchronous,
     /// How a commit is made atomic.
     pub journal: Journal,
-    /// Page cache of each session in MiB; none is SQLite's own default of 2,000 KiB.
+    /// Page cache of each session in MiB; `None` is SQLite's own default of 2,000 KiB.
     pub cache_mib: Option<u32>,
     /// How long to wait for a lock that another process holds.
     pub busy_timeout: Duration,
@@ -78,8 +78,8 @@ impl SqliteOptions {
         }
     }
 
-    /// From a URL `sqlite:FILE`, with `synchronous`, `journal`, `cache` (MiB) and `busy_timeout` (ms) after a question
-    /// mark.
+    /// Parses a URL `sqlite:FILE`, with `synchronous`, `journal`, `cache` (MiB) and `busy_timeout` (ms) after a
+    /// question mark.
     pub fn parse(url: &str) -> Result<Self, Error> {
         let usage = |what: String| {
             Error::Usage(format!("{what}: write sqlite:FILE, or sqlite:FILE?synchronous=full&journal=wal&cache=64"))
@@ -125,7 +125,7 @@ impl SqliteOptions {
         Ok(options)
     }
 
-    /// The URL that gives these options.
+    /// The URL with these options.
     pub(super) fn url(&self) -> String {
         let mut more = self.cache_mib.map(|mib| format!("&cache={mib}")).unwrap_or_default();
         if self.busy_timeout != BUSY_TIMEOUT {

@@ -1,4 +1,4 @@
-//! A connection to SQLite that speaks the statements of a dialect.
+//! A connection to SQLite that executes the statements of a dialect.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::workload::value::{Money, Rate, Timestamp, Value};
 /// A connection is used by one thread at a time, so it needs no locks of its own.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// `BEGIN`, `COMMIT` and `ROLLBACK`, which are kept prepared too.
+/// `BEGIN`, `COMMIT` and `ROLLBACK`, which are prepared too.
 const CONTROLS: usize = 3;
 
-/// The right to write, handed on in the order of asking. SQLite has one writer at a time; left to itself, it makes the
-/// others sleep and try again, and some of them very long. Who has the right also counts what it writes.
+/// A fair lock for writing. SQLite has one writer at a time; by itself it makes the others sleep and retry, some of
+/// them for very long. The holder also counts what it writes.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     right: Arc<Mutex<()>>,
@@ -30,19 +30,18 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Waits for the right to write.
+    /// Waits for the lock.
     pub(super) async fn lock(&self) -> MutexGuard<'_, ()> {
         self.right.lock().await
     }
 }
 
-/// What the sessions of this process did to a file, as SQLite counts it. Sums only: nobody needs them to fit each other
-/// to a transaction.
+/// Counters of the sessions of this process on a file. Sums only: they need not match individual transactions.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// Transactions committed; one that only reads has no commit.
+    /// Transactions committed; a read-only transaction has no commit.
     pub(super) commits: AtomicU64,
-    /// Of these, such that wrote anything.
+    /// Of these, transactions that wrote anything.
     pub(super) written: AtomicU64,
     /// Pages read into a cache.
     pub(super) pages_read: AtomicU64,
@@ -64,7 +63,7 @@ fn open_with(options: &SqliteOptions, flags: OpenFlags) -> Result<rusqlite::Conn
     let explain = |error: rusqlite::Error| failure::error(&options.file, &error);
     let connection = rusqlite::Connection::open_with_flags(&options.file, flags).map_err(explain)?;
     connection.busy_timeout(options.busy_timeout).map_err(explain)?;
-    // The first look into the file: whether it is a database at all.
+    // The first access to the file shows whether it is a database at all.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(explain)?;
     if connection.is_readonly("main").map_err(explain)? {
         return Err(Error::Database(failure::read_only(&options.file)));
@@ -72,7 +71,7 @@ fn open_with(options: &SqliteOptions, flags: OpenFlags) -> Result<rusqlite::Conn
     Ok(connection)
 }
 
-/// Sets what the options ask of a connection that works on the loaded database.
+/// Configures a connection to the loaded database.
 pub(super) fn configure(
     connection: &rusqlite::Connection,
     options: &SqliteOptions,
@@ -99,7 +98,7 @@ pub(super) fn configure(
 
 /// A connection of one session.
 pub struct Connection {
-    // Closed, and with it rolled back, before the right to write is given back.
+    // Dropped, and with it rolled back, before the lock is released.
     connection: rusqlite::Connection,
     guard: Option<OwnedMutexGuard<()>>,
     writer: Writer,
@@ -117,8 +116,8 @@ impl Connection {
     ) -> Result<Self, Error> {
         let connection = open(options)?;
         configure(&connection, options, foreign_keys)?;
-        // Else SQLite looks at the values that are bound, and prepares a statement anew whenever they change, for a
-        // plan that stays the same.
+        // Otherwise SQLite uses the bound values, and prepares a statement again whenever they change, although its
+        // plan stays the same.
         let stable = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
         stable.map_err(|error| failure::error(&options.file, &error))?;
         connection.set_prepared_statement_cache_capacity(statements.len() + CONTROLS);
@@ -139,7 +138,7 @@ impl Connection {
             Call::Statement(number, arguments) => self.statement(at, *number, arguments, on_row),
             Call::Commit => {
                 let committed = self.control("COMMIT").map_err(|error| match error.sqlite_error_code() {
-                    // What the disk has of it is seen only when the file is next recovered.
+                    // What reached the disk is known only after the next recovery of the file.
                     Some(ErrorCode::SystemIoFailure) => {
                         Failure::Disconnected { ambiguous: true, detail: error.to_string() }
                     }
@@ -158,8 +157,7 @@ impl Connection {
         }
     }
 
-    /// Counts a transaction that has ended. It costs about 60 ns, of the hundreds of microseconds that a transaction
-    /// takes.
+    /// Counts a transaction. This costs about 60 ns, compared with hundreds of microseconds for a transaction.
     fn count(&self, commits: u64) {
         let (read, written) =
             (self.pages(ffi::SQLITE_DBSTATUS_CACHE_MISS), self.pages(ffi::SQLITE_DBSTATUS_CACHE_WRITE));
@@ -170,7 +168,7 @@ impl Connection {
         counts.pages_written.fetch_add(written, Ordering::Relaxed);
     }
 
-    /// Pages that this connection has read or written since it was last asked.
+    /// Pages that this connection has read or written since the last call.
     fn pages(&self, what: i32) -> u64 {
         let (mut pages, mut highest) = (0, 0);
         // SAFETY: the connection is open, used by this thread only, and the two places live as long as the call.
@@ -197,7 +195,8 @@ impl Connection {
         let places = arguments.iter().find_map(Arg::places).unwrap_or(1);
         let mut count = 0;
         for place in 0..places {
-            for (position, argument) in arguments.iter().enumerate() {
+            // A statement need not use the last ones.
+            for (position, argument) in arguments.iter().take(statement.parameter_count()).enumerate() {
                 bind(&mut statement, position + 1, argument, place)?;
             }
             let mut rows = statement.raw_query();
@@ -213,7 +212,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Leaves nothing open behind a failure.
+    /// Rolls back after a failure.
     fn give_up(&mut self, why: Failure) -> Failure {
         let rolled_back = self.connection.is_autocommit() || self.control("ROLLBACK").is_ok();
         if rolled_back {
@@ -257,7 +256,7 @@ fn bind(statement: &mut CachedStatement<'_>, position: usize, argument: &Arg<'_>
     statement.raw_bind_parameter(position, Bound(value)).map_err(failure)
 }
 
-/// A value as SQLite stores it: see the head of `schema.sql`.
+/// A value in SQLite's storage format: see the head of `schema.sql`.
 pub(super) struct Bound<'a>(pub(super) Value<'a>);
 
 impl ToSql for Bound<'_> {

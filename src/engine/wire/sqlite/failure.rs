@@ -1,4 +1,4 @@
-//! SQLite's errors in words that say what to do.
+//! SQLite's errors as messages that say what to do.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 
 use crate::engine::{Error, Failure, RetryReason};
 
-/// Why a command cannot go on with the database in `file`.
+/// Why a command failed with the database in `file`.
 pub(super) fn error(file: &Path, error: &rusqlite::Error) -> Error {
     let shown = file.display();
     let text = match error.sqlite_error_code() {
@@ -35,7 +35,7 @@ pub(super) fn error(file: &Path, error: &rusqlite::Error) -> Error {
     Error::Database(text)
 }
 
-/// A file that can be read only.
+/// The message for a read-only file.
 pub(super) fn read_only(file: &Path) -> String {
     format!(
         "{} or its directory is read-only: give yourself the permission to write, or name another file",
@@ -59,7 +59,7 @@ fn cannot_open(file: &Path) -> String {
     }
 }
 
-/// Whether the directory that is to hold a file is there.
+/// Checks that the directory of a file exists.
 pub(super) fn check_directory(file: &Path) -> Result<(), Error> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if directory.is_dir() {
@@ -68,7 +68,7 @@ pub(super) fn check_directory(file: &Path) -> Result<(), Error> {
     Err(Error::Database(format!("there is no directory {}: create it, or name a file elsewhere", directory.display())))
 }
 
-/// Why a transaction did not complete.
+/// The failure of a transaction.
 pub(super) fn failure(error: rusqlite::Error) -> Failure {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

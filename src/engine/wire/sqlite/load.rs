@@ -1,8 +1,8 @@
-//! Loading a population: one writer, a transaction a part, resumable after an end at any moment.
+//! Loads a population: one writer, one transaction per part, resumable after an interruption at any time.
 //!
-//! While it loads, the file has a rollback journal and is this program's alone. New pages are then written once, where
-//! a write-ahead log would write them twice; and whatever kills the program, the next one rolls back the part that was
-//! under way. The journal that was asked for is set at the end.
+//! During a load, the file has a rollback journal and is locked exclusively. New pages are then written once, where a
+//! write-ahead log would write them twice; and if the program is killed, the next one rolls back the part in progress.
+//! The requested journal mode is set at the end.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -21,17 +21,17 @@ use crate::result::{LoadReport, Manifest};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Table};
 
-/// Page cache while loading, in KiB. Rows come in the order of their keys, so a large one would only hold what is
-/// written once; indexes are sorted in as much memory again.
+/// Page cache during a load, in KiB. Rows come in key order, so a large cache would only contain pages that are written
+/// once; indexes are sorted in as much memory again.
 const CACHE_KIB: i64 = 16 * 1_024;
 
-/// Rows of each index that the statistics look at: enough for the planner at any scale.
+/// Rows of each index that ANALYZE reads: enough for the planner at any scale.
 const ANALYSIS_LIMIT: i64 = 1_000;
 
-/// Marks the lines of a schema that stand only if foreign keys are asked for.
+/// Marks the lines of a schema that apply only with foreign keys.
 const FOREIGN_KEY_LINE: &str = "-- only with foreign keys";
 
-/// Why a load cannot go on.
+/// Why a load stopped.
 enum Stop {
     Sqlite(rusqlite::Error),
     Said(Error),
@@ -43,7 +43,7 @@ impl From<rusqlite::Error> for Stop {
     }
 }
 
-/// Loads a population into a file, or goes on with one that was interrupted.
+/// Loads a population into a file, or continues an interrupted load.
 pub(super) async fn load(
     sql: &WorkloadSql,
     sqlite: &Sqlite,
@@ -55,7 +55,7 @@ pub(super) async fn load(
     let mut load = Load { connection: &connection, file: &sqlite.options.file, phases: Phases::new(told) };
     let done = load.run(sql, manifest, population).await;
     let report = load.phases.end();
-    // Closing gives the file free again.
+    // Closing releases the file.
     let closed = connection.close().map_err(|(_, error)| Stop::from(error));
     match done.and(closed) {
         Ok(()) => {}
@@ -152,7 +152,7 @@ impl Load<'_> {
             if batch.is_last {
                 break;
             }
-            // Others on this thread, such as an interrupt, get their turn.
+            // Lets other tasks on this thread run, such as an interrupt.
             tokio::task::yield_now().await;
         }
         let loaded = sink.loaded;
@@ -219,7 +219,7 @@ fn insert(table: &Table) -> String {
     format!("INSERT INTO {} ({}) VALUES ({})", table.name, columns.join(", "), places.join(", "))
 }
 
-/// Writes rows through an `INSERT`. After a failure it takes nothing more.
+/// Inserts rows with a prepared statement. After a failure it ignores further rows.
 pub(super) struct Insert<'a> {
     statement: CachedStatement<'a>,
     column: usize,
@@ -228,7 +228,7 @@ pub(super) struct Insert<'a> {
 }
 
 impl<'a> Insert<'a> {
-    /// Over a statement with a parameter for each column.
+    /// With a statement that has a parameter for each column.
     pub(super) fn new(statement: CachedStatement<'a>) -> Self {
         Insert { statement, column: 0, loaded: Loaded { rows: 0, bytes: 0 }, failed: None }
     }

@@ -7,7 +7,7 @@ use crate::engine::MaintenanceOutcome;
 use crate::engine::sql::WorkloadSql;
 use crate::result::maintenance::MaintenanceKind;
 
-/// Does some upkeep.
+/// Runs a maintenance operation.
 pub(super) fn maintain(
     sql: &WorkloadSql,
     connection: &Connection,
@@ -20,7 +20,7 @@ pub(super) fn maintain(
                 .to_owned(),
         )),
         MaintenanceKind::Checkpoint => {
-            // PASSIVE waits for nobody: what readers still need stays in the log until the next time.
+            // PASSIVE waits for nobody: pages that readers need stay in the log until the next checkpoint.
             let (log, done) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
                 Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
             })?;
@@ -32,7 +32,7 @@ pub(super) fn maintain(
         MaintenanceKind::WarmUp => {
             let mut rows = 0_u64;
             for table in sql.tables {
-                // To look at the last column, SQLite has to read the rows and not only their keys.
+                // Testing the last column makes SQLite read the rows and not only their keys.
                 let last = table.columns.last().map_or("rowid", |column| column.name);
                 let sql = format!("SELECT count(*), total({last} IS NULL) FROM {} NOT INDEXED", table.name);
                 rows += connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?.unsigned_abs();

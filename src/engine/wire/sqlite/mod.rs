@@ -1,4 +1,4 @@
-//! SQLite, in process: one connection a session, one writer at a time.
+//! SQLite, embedded: one connection per session, one writer at a time.
 
 mod bulk;
 mod catalog;
@@ -45,9 +45,9 @@ pub struct Sqlite {
     identity: Identity,
     writer: Writer,
     dialect: &'static Dialect,
-    /// Where the file is, if its power can be cut.
+    /// The directory of the file, if power cuts are simulated.
     place: Option<FilePlace>,
-    /// Whether a session has had the file, which was there then.
+    /// Whether a session has opened the file, which existed then.
     opened: AtomicBool,
 }
 
@@ -72,8 +72,8 @@ impl Sqlite {
         })
     }
 
-    /// The same, in a temporary place on a disk whose power can be cut if one is asked for: then the file that the
-    /// options name is left alone, and its name is that of another one.
+    /// The same, in a temporary directory on a disk with simulated power cuts if one is requested: then the file of the
+    /// options is not used, only its name.
     pub fn on(disk: Option<&DiskOptions>, options: SqliteOptions) -> Result<Sqlite, Error> {
         let Some(disk) = disk else { return Sqlite::open(options) };
         let place = FilePlace::new(disk)?;
@@ -89,7 +89,7 @@ impl Sqlite {
         WorkloadSql::of::<W>(self.dialect)
     }
 
-    /// A connection to a file that must be there: opening it would otherwise make an empty one.
+    /// A connection to an existing file: opening would otherwise create an empty one.
     fn connect(&self) -> Result<rusqlite::Connection, Error> {
         if !is_there(&self.options) {
             let file = self.options.file.display();
@@ -98,13 +98,13 @@ impl Sqlite {
         connection::open(&self.options)
     }
 
-    /// Whether sessions are to watch over foreign keys; they need not where none are declared.
+    /// Whether sessions have to check foreign keys; not necessary if none are declared.
     fn foreign_keys(&self, sql: &WorkloadSql, connection: &rusqlite::Connection) -> Result<bool, Error> {
         match catalog::database_state(sql, connection, &self.options.file).map_err(|error| self.explain(error))? {
             DatabaseState::Complete(manifest) => Ok(manifest.foreign_keys),
             DatabaseState::Nothing => Err(self.not_loaded("it holds nothing of the workload: load it first")),
             DatabaseState::Unfinished(_) => {
-                Err(self.not_loaded("its load has not ended: load it again with the same parameters to go on"))
+                Err(self.not_loaded("its load has not ended: load it again with the same parameters to continue"))
             }
             DatabaseState::Other { workload } => {
                 Err(self.not_loaded(&format!("it holds the workload {workload}: name another file")))
@@ -116,7 +116,7 @@ impl Sqlite {
         }
     }
 
-    /// A connection of a session that knows `commands`, all of which have to be there.
+    /// A connection of a session with `commands`, all of which must exist.
     async fn session_connection<W: SqlWorkload>(&self, commands: &[Option<Command>]) -> Result<Connection, Error> {
         // The journal mode can change only while nobody writes.
         let _writer = self.writer.lock().await;
@@ -137,7 +137,7 @@ impl Sqlite {
 }
 
 fn is_there(options: &SqliteOptions) -> bool {
-    // A file that cannot even be looked at is taken to be there; opening it then says why it cannot be used.
+    // A file with unreadable metadata counts as existing; opening it then gives the reason.
     options.file.try_exists().unwrap_or(true)
 }
 
@@ -168,7 +168,7 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         std::path::absolute(&self.options.file).ok()?.parent().map(Path::to_owned)
     }
 
-    /// The log is a file beside the data.
+    /// The log is a file next to the data.
     fn log_directory(&self) -> Option<PathBuf> {
         <Sqlite as Engine<W>>::data_directory(self)
     }
@@ -187,7 +187,7 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         None
     }
 
-    /// Sessions go on with a file that nobody can find any more, and what they write is lost.
+    /// Sessions continue with a deleted file, and what they write is lost.
     fn server_ended(&self) -> Option<String> {
         let gone = self.opened.load(Ordering::Relaxed) && !is_there(&self.options);
         gone.then(|| format!("the file {} is gone: it was removed or renamed", self.options.file.display()))

@@ -1,6 +1,5 @@
-//! What SQLite tells of its work while a run goes on. It has no counters for others: its sessions here add up what
-//! their own connections count. The file itself must not be opened beside SQLite, for closing it again would take
-//! SQLite's locks away.
+//! SQLite's counters during a run. It has none that others can read: the sessions of this process add up what their own
+//! connections count. The file itself must not be opened separately, because closing it would release SQLite's locks.
 
 use std::sync::atomic::Ordering;
 
@@ -12,10 +11,10 @@ use crate::engine::server::io;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 
-/// Bytes of the write-ahead log for each page, beside the page itself.
+/// Bytes of the write-ahead log for each page, besides the page itself.
 const FRAME_HEADER: f64 = 24.0;
 
-/// Looks at what the sessions of a file have counted.
+/// Reads the counters of the sessions of a file.
 pub(super) struct Watch<'a> {
     sqlite: &'a Sqlite,
     page_bytes: Option<f64>,
@@ -56,7 +55,7 @@ impl Observer for Watch<'_> {
         match self.sqlite.options.journal {
             Journal::Wal => {
                 counters.set(Counter::LogBytes, pages_written * (page + FRAME_HEADER));
-                // Only so does each commit wait for the log; what checkpoints flush is not in it.
+                // Only then each commit waits for the log; flushes of checkpoints are not included.
                 if matches!(self.sqlite.options.synchronous, Synchronous::Full | Synchronous::Extra) {
                     counters.set(Counter::LogFlushes, written);
                 }

@@ -1,4 +1,4 @@
-//! Rows of a table in the order of a key.
+//! Rows of a table in key order.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -6,11 +6,11 @@ use rusqlite::types::ValueRef;
 use crate::engine::seed::{Reading, of_number};
 use crate::workload::value::{RowSink, Value};
 
-/// Rows read before others on this thread, such as an interrupt, get their turn.
+/// Rows to read before other tasks on this thread run, such as an interrupt.
 const ROWS_PER_TURN: u32 = 5_000;
 
-/// Hands the rows to `sink`. What is not of its column's kind counts as null or as a text, which no population holds
-/// there.
+/// Passes the rows to `sink`. A value of another type than its column counts as null or as text, which no population
+/// contains there.
 pub(super) async fn read(
     connection: &Connection,
     reading: &Reading<'_>,

@@ -1,5 +1,5 @@
-//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and only if nothing else in
-//! the file hangs on them.
+//! Drops the workload's tables: only those that the manifest proves to be Graymark's, and only if no other object in
+//! the file depends on them.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -9,11 +9,11 @@ use crate::engine::ownership::DependentKind;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 
-/// Removes the workload's tables, their indexes and Graymark's own tables, in one transaction; then gives the space
-/// back if nothing else is in the file.
+/// Drops the workload's tables, their indexes and Graymark's own tables, in one transaction; then frees the space if
+/// nothing else is in the file.
 pub(super) fn drop_tables(sql: &WorkloadSql, sqlite: &Sqlite, connection: &Connection) -> Result<(), Error> {
     let explain = |error| sqlite.explain(error);
-    // Else the rows that refer to dropped ones would be changed as the keys say.
+    // Otherwise rows that refer to dropped ones would be changed by foreign key actions.
     connection.pragma_update(None, "foreign_keys", false).map_err(explain)?;
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(explain)?;
     let database_state = catalog::database_state(sql, &transaction, &sqlite.options.file).map_err(explain)?;
@@ -22,9 +22,12 @@ pub(super) fn drop_tables(sql: &WorkloadSql, sqlite: &Sqlite, connection: &Conne
         Error::Usage(why) => Error::Usage(format!("{}: {why}", sqlite.options.file.display())),
         other => other,
     };
-    if !ownership::droppable(database_state).map_err(named)? {
+    if !ownership::can_drop(database_state).map_err(named)? {
         return Ok(());
     }
+    let columns = catalog::columns(&transaction).map_err(explain)?;
+    ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (&**table, &**column)), sql)
+        .map_err(named)?;
     let there = catalog::there(&transaction).map_err(explain)?;
     let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).chain(TABLES).collect();
     let sound: Vec<&str> = views(&there).filter(|view| can_be_read(&transaction, view)).collect();
@@ -46,7 +49,7 @@ fn views(there: &There) -> impl Iterator<Item = &str> {
     there.iter().filter(|(_, kind)| *kind == "view").map(|(name, _)| name.as_str())
 }
 
-/// Whether SQLite finds all that a view speaks of.
+/// Whether all objects that a view uses exist.
 fn can_be_read(connection: &Connection, view: &str) -> bool {
     connection.prepare(&format!("SELECT * FROM \"{}\"", view.replace('"', "\"\""))).is_ok()
 }
@@ -57,7 +60,7 @@ fn referring(connection: &Connection, query: &str, ours: &[&str]) -> rusqlite::R
     let found: Vec<(String, String, String)> =
         query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?;
     let told = ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), ours);
-    // Whether a view needs a table is seen when that is gone, and not by its text.
+    // Whether a view needs a table is tested after its removal, not by its text.
     Ok(told.iter().filter(|one| one.kind == DependentKind::Table).map(ToString::to_string).collect())
 }
 

@@ -1,8 +1,8 @@
-//! Takes back what transactions did to a loaded population.
+//! Undoes the effects of transactions on a loaded population.
 //!
-//! As while it loads, the file has a rollback journal and is this program's alone: nobody works on it meanwhile, and
-//! whatever kills the program, the next one to open the file rolls the transaction back. The journal that was asked for
-//! is set at the end.
+//! As during a load, the file has a rollback journal and is locked exclusively: no other program uses it, and if this
+//! one is killed, the next one to open the file rolls the transaction back. The requested journal mode is set at the
+//! end.
 
 use std::time::Instant;
 
@@ -16,10 +16,10 @@ use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, rest
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
-/// Units generated before others on this thread, such as an interrupt, get their turn.
+/// Units to generate before other tasks on this thread run, such as an interrupt.
 const UNITS_PER_TURN: u32 = 5_000;
 
-/// Page cache while restoring, in KiB: what was touched lies all over the tables.
+/// Page cache during a restore, in KiB: the changed rows are spread over the tables.
 const CACHE_KIB: i64 = 256 * 1_024;
 
 /// Restores the population of `manifest`.
@@ -42,18 +42,18 @@ pub(super) async fn restore(
     progress.phase("undo");
     verify(sql, &connection, &script, &parts, &mut progress).await.map_err(explain)?;
     progress.phase("verify");
-    // Closing gives the file free again.
+    // Closing releases the file.
     connection.close().map_err(|(_, error)| sqlite.explain(error))?;
     connection::configure(&connection::open(&sqlite.options)?, &sqlite.options, manifest.foreign_keys)?;
     Ok(progress.end())
 }
 
-/// Makes the file this connection's alone.
+/// Locks the file exclusively.
 fn take(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
     connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "full")?;
-    // The script deletes children before parents, and the keys that it puts back are those of rows that are there.
+    // The script deletes children before parents, and the keys that it restores are those of existing rows.
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)
 }

@@ -12,8 +12,8 @@ use crate::engine::sql::WorkloadSql;
 use crate::result::scan::{CacheState, Scanned};
 use crate::workload::Table;
 
-/// Empties the system's cache of a file and its log. SQLite's own goes with each connection, and none must be open:
-/// closing the file would take its locks away.
+/// Drops a file and its log from the system's page cache. SQLite's own cache ends with each connection, and none must
+/// be open: closing the file would release its locks.
 pub(super) fn empty_caches(file: &Path, all: bool) -> Result<CacheState, Error> {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");
@@ -22,9 +22,9 @@ pub(super) fn empty_caches(file: &Path, all: bool) -> Result<CacheState, Error> 
     Ok(CacheState { cold: dropped.is_ok(), how: format!("every connection is new, with an empty cache, and {what}") })
 }
 
-/// Reads all of a table.
+/// Scans a table.
 pub(super) fn scan(connection: &Connection, table: &Table) -> rusqlite::Result<Scanned> {
-    // To look at the last column, SQLite has to read the rows and not only their keys.
+    // Testing the last column makes SQLite read the rows and not only their keys.
     let last = table.columns.last().map_or("rowid", |column| column.name);
     let sql = format!("SELECT count(*), total({last} IS NULL) FROM {} NOT INDEXED", table.name);
     let began = Instant::now();
@@ -33,7 +33,7 @@ pub(super) fn scan(connection: &Connection, table: &Table) -> rusqlite::Result<S
     Ok(Scanned { rows, bytes: None, seconds })
 }
 
-/// Bytes of each table, found by reading all of its pages.
+/// Bytes of each table, determined by reading all of its pages.
 pub(super) fn table_bytes(sql: &WorkloadSql, connection: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
     let mut size = connection.prepare("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE")?;
     let mut bytes = |name: &str| size.query_row([name], |row| row.get::<_, i64>(0));

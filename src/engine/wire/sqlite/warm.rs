@@ -1,4 +1,4 @@
-//! Reading rows by their primary keys, to warm up.
+//! Random warm-up by primary keys.
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -16,7 +16,7 @@ pub(super) async fn at_random<W: Workload>(
 ) -> Result<MaintenanceOutcome, Error> {
     let statements = population.tables().iter().map(|table| {
         let wanted = table.primary_key.iter().zip(1..).map(|(column, number)| format!("{column} = ?{number}"));
-        // To find the last column SQLite has to read the whole row.
+        // Selecting the last column makes SQLite read the whole row.
         let last = table.columns.last().map_or("*", |column| column.name);
         let sql = format!("SELECT {last} FROM {} WHERE {}", table.name, wanted.collect::<Vec<_>>().join(" AND "));
         (sql, table.primary_key.len())

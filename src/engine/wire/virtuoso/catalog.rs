@@ -1,4 +1,4 @@
-//! What Graymark keeps in a database about the workload that it loaded there, and what it finds there.
+//! Graymark's own table in a Virtuoso database, and the state of the workload's tables.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ use crate::engine::wire::odbc::parameter::Param;
 use crate::engine::{DatabaseState, ownership};
 use crate::result::Manifest;
 
-/// The version of [`Manifest`] that this program writes and understands.
+/// The version of [`Manifest`] that this program reads and writes.
 const FORMAT: u32 = 1;
 
 pub(super) const MANIFEST: &str = "graymark_manifest";
 
-/// Makes the table, with a manifest of a load that has not ended.
+/// Creates the table, with the manifest of an unfinished load.
 pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &str) -> Result<(), Diagnostic> {
     let name = sql.name;
-    // One row: how the population was made, as JSON, and whether all of it is there.
+    // One row: the parameters of the population, as JSON, and whether it is complete.
     connection.execute(&format!(
         "CREATE TABLE {name}.DBA.graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL, \
          complete INTEGER NOT NULL, PRIMARY KEY (workload))"
@@ -32,12 +32,12 @@ pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &str) 
     insert.execute(1)
 }
 
-/// All of the population is there.
+/// Marks the load as complete.
 pub(super) fn complete(sql: &WorkloadSql, connection: &Connection) -> Result<(), Diagnostic> {
     connection.execute(&format!("UPDATE {}.DBA.graymark_manifest SET complete = 1", sql.name)).map(|_| ())
 }
 
-/// The names in the first column of a query's rows, in lower case, as a server may keep them otherwise.
+/// The names in the first column of a query's rows, in lower case: the server may store another case.
 pub(super) fn column(connection: &Connection, sql: &str) -> Result<HashSet<String>, QueryError> {
     let reply = connection.query(sql)?;
     reply.rows.iter().map(|row| Ok(row.text(0)?.to_lowercase())).collect()
@@ -52,7 +52,13 @@ pub(super) fn tables(sql: &WorkloadSql, connection: &Connection) -> Result<HashS
     column(connection, &query)
 }
 
-/// What the database holds of the workload.
+/// The names of a table's columns in lower case; none if there is no such table.
+fn columns(sql: &WorkloadSql, connection: &Connection, table: &str) -> Result<HashSet<String>, QueryError> {
+    let name = sql.name;
+    column(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = '{name}.DBA.{table}'"))
+}
+
+/// The state of the workload's tables.
 pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Result<DatabaseState, QueryError> {
     let name = sql.name;
     let there = tables(sql, connection)?;
@@ -68,10 +74,7 @@ pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Resu
         let unproven: Vec<&str> = unproven.collect();
         return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
-    let columns = |table: &str| {
-        column(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = '{name}.DBA.{table}'"))
-    };
-    let has = columns(MANIFEST)?;
+    let has = columns(sql, connection, MANIFEST)?;
     if !["workload", "manifest", "complete"].iter().all(|column| has.contains(*column)) {
         return foreign(format!("its {MANIFEST} is none of Graymark's"));
     }
@@ -96,13 +99,13 @@ pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Resu
             missing = missing.or_else(|| Some(format!("the table {} is missing", table.name)));
             continue;
         }
-        let columns = columns(table.name)?;
+        let columns = columns(sql, connection, table.name)?;
         if let Some(column) = table.columns.iter().find(|column| !columns.contains(column.name)) {
             let (table, column) = (table.name, column.name);
             return foreign(format!("the table {table} has no column {column}, so that it is none that was loaded"));
         }
     }
-    // Tables are made one by one, and a load that has not ended begins anew.
+    // Tables are created one by one, and an unfinished load is repeated from the start.
     if row.int(1)? == 0 {
         return Ok(DatabaseState::Unfinished(manifest));
     }
@@ -115,14 +118,14 @@ pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Resu
     })
 }
 
-/// The first figure of the first row.
+/// The first number of the first row.
 pub(super) fn number(connection: &Connection, sql: &str) -> Result<Option<u64>, QueryError> {
     let reply = connection.query(sql)?;
     let number = reply.rows.first().map(|row| row.optional_long(0)).transpose()?.flatten();
     Ok(number.map(i64::unsigned_abs))
 }
 
-/// Bytes of the pages in use, of the whole database.
+/// Bytes of used pages of the whole database.
 pub(super) fn database_bytes(connection: &Connection) -> Result<u64, QueryError> {
     // The figures are as of the last call of status().
     connection.execute("status ()")?;

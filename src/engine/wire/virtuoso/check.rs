@@ -1,4 +1,4 @@
-//! Questions to a loaded database: its consistency, its running totals, its settings.
+//! Consistency conditions, cumulative totals and settings of a loaded database.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::workload::trace::Trace;
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
 
-/// Settings that the server's ini file states, by section.
+/// Settings of the server's ini file, by section.
 const SETTINGS: [(&str, &str); 10] = [
     ("Parameters", "NumberOfBuffers"),
     ("Parameters", "MaxDirtyBuffers"),
@@ -30,7 +30,7 @@ const SETTINGS: [(&str, &str); 10] = [
     ("Database", "Striping"),
 ];
 
-/// Runs the workload's conditions one after the other.
+/// Checks the workload's conditions one after the other.
 pub(super) fn check(
     sql: &WorkloadSql,
     target: &Target,
@@ -38,7 +38,9 @@ pub(super) fn check(
 ) -> Result<Vec<Finding>, Error> {
     let connection = target.connect(sql.name)?;
     let mut findings = Vec::new();
-    for condition in script::statements(sql.consistency()) {
+    let conditions = script::statements(sql.consistency());
+    told(CheckStep::Conditions(conditions.len()));
+    for condition in conditions {
         told(CheckStep::Began(condition.name));
         let finding = find(&connection, &condition);
         let finding =
@@ -74,7 +76,7 @@ fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, Query
     })
 }
 
-/// The running totals of the workload's effects.
+/// The cumulative totals of the workload's effects.
 pub(super) fn effects(sql: &WorkloadSql, target: &Target) -> Result<Vec<i64>, Error> {
     let query = sql.effects_query()?;
     let connection = target.connect(sql.name)?;
@@ -86,10 +88,10 @@ pub(super) fn effects(sql: &WorkloadSql, target: &Target) -> Result<Vec<i64>, Er
     totals().map_err(|error| target.explain_query("cannot count what was done", error))
 }
 
-/// Virtuoso knows no union of rows without a table: each trace has its own query.
+/// Virtuoso has no union of rows without a table: each trace has its own query.
 const ONE: usize = 1;
 
-/// How many rows there are for each trace.
+/// The number of rows that match each trace.
 pub(super) fn rows_of(sql: &WorkloadSql, target: &Target, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let connection = target.connect(sql.name)?;
     let mut found = vec![0; traces.len()];
@@ -105,7 +107,7 @@ pub(super) fn rows_of(sql: &WorkloadSql, target: &Target, traces: &[Trace]) -> R
     Ok(Some(found))
 }
 
-/// The settings that matter to the result.
+/// The settings that affect the result.
 pub(super) fn settings(sql: &WorkloadSql, target: &Target) -> Result<BTreeMap<String, String>, Error> {
     let connection = target.connect(sql.name)?;
     let mut settings = BTreeMap::new();
@@ -114,7 +116,7 @@ pub(super) fn settings(sql: &WorkloadSql, target: &Target) -> Result<BTreeMap<St
         let reply = connection
             .query(&query)
             .map_err(|diagnostic| target.explain("cannot read the server's settings", &diagnostic))?;
-        // What the file leaves out is null.
+        // Settings that are not in the file are null.
         if let Some(Ok(Some(value))) = reply.rows.first().map(|row| row.optional_text(0)) {
             settings.insert(name.to_owned(), value.to_owned());
         }

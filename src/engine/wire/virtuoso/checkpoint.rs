@@ -5,7 +5,7 @@ use super::connect::Target;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
 
-/// Has all changed pages written down.
+/// Writes all changed pages.
 pub(super) fn checkpoint(sql: &WorkloadSql, target: &Target) -> Result<MaintenanceOutcome, Error> {
     let connection = target.connect(sql.name)?;
     let written = || number(&connection, "SELECT sys_stat ('disk_writess')").ok().flatten();

@@ -1,4 +1,4 @@
-//! Where a Virtuoso is: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
+//! The URL of a Virtuoso server: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
 
 use crate::engine::address::{Host, port};
 use crate::engine::relay::Relay;
@@ -10,19 +10,19 @@ use crate::engine::{Error, Failure};
 use crate::result::Isolation;
 use crate::url::{Parts, Password, VIRTUOSO, encoded};
 
-/// The password of a user whose URL has none.
+/// The variable with the password, for a URL without one.
 pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
-/// The port of a server that is not told another one.
+/// The default port.
 const PORT: u16 = 1111;
-/// What Virtuoso says to a user who lacks a right.
+/// Virtuoso's messages about missing privileges.
 const FORBIDDEN: [&str; 3] = ["access denied", "Must have", "owner specified is different"];
 
-/// Why the database could not be asked.
+/// Why a query failed.
 #[derive(Debug)]
 pub(super) enum QueryError {
-    /// It refused.
+    /// The server refused it.
     Refused(Diagnostic),
-    /// It answered something else.
+    /// The answer is unreadable.
     Unreadable(Failure),
 }
 
@@ -38,15 +38,15 @@ impl From<Failure> for QueryError {
     }
 }
 
-/// Where to connect, and as whom.
+/// The address, user and password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     address: String,
-    /// Where sessions connect to instead, if they are led through a relay.
+    /// The relay to which sessions connect instead, if there is one.
     led: Option<String>,
     user: String,
     password: Password,
-    /// Whether it is a private server, whose password is right.
+    /// Whether it is a private server, whose password is known to be right.
     private: bool,
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Target {
 }
 
 impl Target {
-    /// Of a private server.
+    /// The target of a private server.
     pub fn of(server: &Server) -> Target {
         Target {
             address: server.address(),
@@ -68,7 +68,7 @@ impl Target {
         }
     }
 
-    /// Reads a URL.
+    /// Parses a URL.
     pub fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
         let usage =
             || Error::Usage("give virtuoso://USER@HOST:PORT, or virtuoso:local for a private server".to_owned());
@@ -90,12 +90,12 @@ impl Target {
         })
     }
 
-    /// Without the password.
+    /// The URL without the password.
     pub fn url(&self) -> String {
         format!("virtuoso://{}@{}", encoded(&self.user), self.address)
     }
 
-    /// Connects. Names without a catalog are those of the workload's.
+    /// Connects. Names without a catalog are in that of the workload.
     pub fn connect(&self, workload: &str) -> Result<Connection, Error> {
         let failed = |diagnostic: Diagnostic| self.explain("cannot connect", &diagnostic);
         let connection = self.open().map_err(failed)?;
@@ -103,10 +103,10 @@ impl Target {
         Ok(connection)
     }
 
-    /// Leads sessions through a relay.
+    /// Connects sessions through a relay.
     ///
     /// # Errors
-    /// If the relay cannot be had.
+    /// If the relay cannot listen.
     pub(super) fn lead(&mut self, relay: &Relay) -> Result<(), Error> {
         let (host, port) = self.address.rsplit_once(':').unwrap_or((&self.address, ""));
         let (host, port) = (host.trim_start_matches('[').trim_end_matches(']'), port.parse().unwrap_or(PORT));
@@ -116,7 +116,7 @@ impl Target {
         Ok(())
     }
 
-    /// Connects for transactions of an isolation level. What is set before connecting, the driver forgets.
+    /// Connects for transactions with an isolation level. The driver ignores what is set before connecting.
     pub(super) fn connect_at(&self, workload: &str, isolation: Isolation) -> Result<Connection, Error> {
         let connection = match &self.led {
             Some(entry) => Target { address: entry.clone(), ..self.clone() }.connect(workload)?,
@@ -134,7 +134,7 @@ impl Target {
         Ok(connection.capabilities().dbms_version)
     }
 
-    /// What went wrong with a question, in a line.
+    /// The error of a failed query, in a line.
     pub(super) fn explain_query(&self, what: &str, error: QueryError) -> Error {
         match error {
             QueryError::Refused(diagnostic) => self.explain(what, &diagnostic),
@@ -142,15 +142,15 @@ impl Target {
         }
     }
 
-    /// Whether the server says anything at all, be it that it takes no connection.
+    /// Whether the server answers at all, even by refusing a connection.
     pub(super) fn answers(&self) -> bool {
         self.open().map_or_else(|diagnostic| diagnostic.meaning() != Meaning::Lost, |_| true)
     }
 
-    /// Sees that the server takes connections, but does not wait for that without end.
+    /// Checks that the server accepts connections, with a timeout.
     ///
     /// # Errors
-    /// Why it takes none.
+    /// Why it does not.
     pub(super) fn reachable(&self) -> Result<(), Error> {
         Connection::try_open(&self.address_for_driver())
             .map_err(|diagnostic| self.explain("cannot connect", &diagnostic))
@@ -169,7 +169,7 @@ impl Target {
         ])
     }
 
-    /// Why a command cannot go on.
+    /// The error of a failed command.
     pub(super) fn explain(&self, what: &str, diagnostic: &Diagnostic) -> Error {
         let advice = match (diagnostic.meaning(), diagnostic.state()) {
             _ if diagnostic.message().contains("open lib") => ": `apt-get install libvirtodbc0`",
@@ -185,11 +185,11 @@ impl Target {
     }
 }
 
-/// What is said where Virtuoso refuses the right password.
-const LOCKED_PRIVATE: &str = ": the password is right, but somebody on this machine gave wrong ones, and after a few of \
-                              these Virtuoso refuses every login from there for a while; see who it is, wait some \
+/// Advice if Virtuoso refuses the right password of a private server.
+const LOCKED_PRIVATE: &str = ": the password is right, but somebody on this machine gave wrong ones, and after a few \
+                              of these Virtuoso refuses every login from there for a while; see who it is, wait some \
                               minutes, or start the command again, which starts the server again";
-/// What is said where that cannot be known.
+/// Advice if the password may be wrong.
 const LOCKED: &str = ": see user and password, which may stand in GRAYMARK_VIRTUOSO_PASSWORD; after a few wrong \
                       passwords Virtuoso refuses the right one, too, for a while: wait some minutes then";
 

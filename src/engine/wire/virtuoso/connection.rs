@@ -1,23 +1,24 @@
-//! A session's connection: calls of the server's procedures, prepared once. Each is a transaction of its own.
-
-use std::fmt::Write as _;
+//! A session's connection: calls of the server's procedures, and statements, prepared once. Each is a transaction of
+//! its own unless one was begun.
 
 use super::connect::Target;
-use crate::engine::sql::{self, Arg, Command, Counts, MAX_CALLS};
+use crate::engine::sql::{self, Arg, Command, Counts, MAX_CALLS, Note, WorkloadSql, columns};
+use crate::engine::wire::odbc::dialect::Dialect;
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::wire::odbc::failure::Diagnostic;
 use crate::engine::wire::odbc::parameter::Param;
+use crate::engine::wire::odbc::prepared;
 use crate::engine::wire::odbc::statement::Statement;
 use crate::engine::{Error, Failure};
 use crate::result::Isolation;
 use crate::workload::value::Value;
 
-/// What a parameter of a call stands for.
+/// The value of a parameter of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parameter {
-    /// An argument by its place, from 0: `?1` is the first.
+    /// An argument by its index, from 0: `?1` is the first.
     Argument(usize),
-    /// The first columns of all arguments that are columns, as a text: place by place, with commas between: `?*4`.
+    /// The first columns of all column arguments, as a text: row by row, separated by commas: `?*4`.
     Columns(usize),
 }
 
@@ -28,66 +29,130 @@ struct Call {
     writes: bool,
 }
 
-/// A connection that calls the procedures of a workload by their numbers.
+/// What a session sends.
+enum Prepared {
+    /// A call of a procedure.
+    Call(Call),
+    /// A statement, which may be several SQL statements.
+    Statement(prepared::Prepared),
+}
+
+/// A connection that calls the procedures of a workload, and executes its statements, by their numbers.
 pub struct Session {
-    calls: Vec<Option<Call>>,
+    commands: Vec<Option<Prepared>>,
+    dialect: Dialect,
+    note: Note,
+    /// Whether a transaction was begun.
+    open: bool,
     lost: bool,
-    // Closed after the statements.
+    // Dropped after the statements.
     connection: Connection,
 }
 
-/// Why there is no output.
+/// What a call of a procedure begins with in ODBC.
+const CALL: &str = "{call";
+
+/// Why a call failed.
 enum CallError {
     /// The server refused the call; whether it writes.
     Refused(Diagnostic, bool),
     /// The server's answer cannot be used; whether the call writes.
     Unreadable(Failure, bool),
-    /// There is no such call.
-    Unknown(Failure),
+    /// There is no such call, or a statement failed whose transaction is not committed.
+    Failed(Failure),
 }
 
 impl Session {
-    /// Opens a session whose transactions have an isolation level.
+    /// Opens a session with an isolation level.
     pub(super) fn open(
         target: &Target,
-        workload: &str,
+        sql: &WorkloadSql,
         commands: &[Option<Command>],
         isolation: Isolation,
     ) -> Result<Session, Error> {
-        let connection = target.connect_at(workload, isolation)?;
+        let connection = target.connect_at(sql.name, isolation)?;
+        let words = Dialect::over(sql.dialect);
+        let dialect = words.ok_or_else(|| Error::Database("the dialect has no words for its driver".to_owned()))?;
         let call = |command: &Command| {
+            let refused = |diagnostic| target.explain("cannot prepare a call or statement", &diagnostic);
+            if !command.sql.starts_with(CALL) {
+                let statement = prepared::Prepared::new(&connection, dialect, command.into());
+                return statement.map(Prepared::Statement).map_err(refused);
+            }
             let (sql, parameters) =
                 parse(command.sql).map_err(|why| Error::Database(format!("a call of the dialect is wrong: {why}")))?;
-            let statement = connection.prepare(&sql);
-            let statement = statement.map_err(|diagnostic| target.explain("cannot prepare a call", &diagnostic))?;
-            Ok(Call { statement, parameters, writes: command.writes })
+            let statement = connection.prepare(&sql).map_err(refused)?;
+            Ok(Prepared::Call(Call { statement, parameters, writes: command.writes }))
         };
-        let calls = commands.iter().map(|command| command.as_ref().map(call).transpose());
-        Ok(Session { calls: calls.collect::<Result<_, Error>>()?, lost: false, connection })
+        let commands = commands.iter().map(|command| command.as_ref().map(call).transpose());
+        let commands = commands.collect::<Result<_, Error>>()?;
+        Ok(Session { commands, dialect, note: sql.note(), open: false, lost: false, connection })
     }
 
-    /// Calls, and hands each row to `on_row`. How many rows there were.
+    /// Begins a transaction.
+    fn begin(&mut self) -> Result<(), Diagnostic> {
+        self.connection.set_autocommit(false)?;
+        self.open = true;
+        Ok(())
+    }
+
+    /// Ends the transaction. If it cannot be ended, it is still open.
+    fn end(&mut self, end: fn(&Connection) -> Result<(), Diagnostic>) -> Result<(), Diagnostic> {
+        end(&self.connection)?;
+        self.connection.set_autocommit(true)?;
+        self.open = false;
+        Ok(())
+    }
+
+    /// Executes a call or a statement. How many rows it returned or, where it returns none, affected.
+    fn execute(
+        &mut self,
+        at: usize,
+        number: usize,
+        arguments: &[Arg<'_>],
+        on_row: &mut dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure>,
+    ) -> Result<u64, CallError> {
+        let Some(Some(Prepared::Statement(statement))) = self.commands.get_mut(number) else {
+            return self.call(number, arguments, &mut |row| on_row(at, row));
+        };
+        let (writes, alone) = (statement.writes(), !self.open);
+        let refused = |writes| move |diagnostic| CallError::Refused(diagnostic, writes);
+        if alone {
+            self.connection.set_autocommit(false).map_err(refused(false))?;
+            self.open = true;
+        }
+        let done = statement.execute(self.dialect, at, number, arguments, self.note, on_row);
+        let count = done.map_err(CallError::Failed)?;
+        if alone {
+            self.end(Connection::commit).map_err(refused(writes))?;
+        }
+        Ok(count)
+    }
+
+    /// Calls a procedure, and passes each row to `on_row`. Returns the number of rows.
     fn call(
         &mut self,
         number: usize,
         arguments: &[Arg<'_>],
         on_row: &mut dyn FnMut(&dyn sql::Row) -> Result<(), Failure>,
     ) -> Result<u64, CallError> {
-        let unknown = |what: &str| CallError::Unknown(Failure::Invalid(format!("call {number} {what}")));
-        let call = self.calls.get_mut(number).and_then(Option::as_mut).ok_or_else(|| unknown("does not exist"))?;
+        let unknown = |what: &str| CallError::Failed(Failure::Invalid(format!("call {number} {what}")));
+        let Some(Some(Prepared::Call(call))) = self.commands.get_mut(number) else {
+            return Err(unknown("does not exist"));
+        };
         let writes = call.writes;
         let refused = |diagnostic| CallError::Refused(diagnostic, writes);
         for (place, parameter) in call.parameters.iter().enumerate() {
             let text;
             let value = match parameter {
                 Parameter::Columns(first) => {
-                    text = list(arguments, *first);
+                    text = columns::list(arguments, *first);
                     Param::Text(&text)
                 }
                 Parameter::Argument(argument) => {
                     match arguments.get(*argument).and_then(|argument| argument.at(0)) {
                         None => return Err(unknown("has other arguments")),
-                        // The procedures take amounts as they stand on the screen.
+                        // The procedures take amounts as decimal text.
                         Some(Value::Money(amount)) => {
                             text = amount.to_string();
                             Param::Text(&text)
@@ -99,7 +164,7 @@ impl Session {
             call.statement.set(0, place, value).map_err(refused)?;
         }
         call.statement.execute(1).map_err(refused)?;
-        // The rows are read to their end whatever they say: only then is the transaction's fate told.
+        // All rows are read even after an unreadable one: only then the transaction's outcome is known.
         let (mut rows, mut unreadable) = (0, None);
         while let Some(row) = call.statement.fetch().map_err(refused)? {
             rows += 1;
@@ -110,19 +175,20 @@ impl Session {
         unreadable.map_or(Ok(rows), |failure| Err(CallError::Unreadable(failure, writes)))
     }
 
-    /// After a failure the transaction is still there, and has to be taken back before another one.
+    /// After a failure the transaction is still open, and has to be rolled back.
     fn roll_back(&mut self, error: CallError) -> Failure {
         let failure = match error {
-            // The call was whole, and what it did is committed: it must not count as rolled back.
+            // The call succeeded, and its effects are committed: it must not count as rolled back.
             CallError::Unreadable(why, true) => return sql::Connection::unreadable(self, &why),
-            CallError::Unreadable(failure, false) | CallError::Unknown(failure) => return failure,
             CallError::Refused(diagnostic, writes) => diagnostic.failure(writes),
+            CallError::Unreadable(failure, false) | CallError::Failed(failure) => failure,
         };
         if matches!(failure, Failure::Disconnected { .. }) {
             self.lost = true;
             return failure;
         }
-        match self.connection.rollback() {
+        let rolled_back = if self.open { self.end(Connection::rollback) } else { self.connection.rollback() };
+        match rolled_back {
             Ok(()) => failure,
             Err(worse) => {
                 self.lost = true;
@@ -144,10 +210,13 @@ impl sql::Connection for Session {
         }
         let mut counts = Counts::new();
         for (at, call) in calls.iter().take(MAX_CALLS).enumerate() {
-            let sql::Call::Statement(number, arguments) = call else {
-                return Err(Failure::Invalid("a session on Virtuoso calls procedures only".to_owned()));
+            let refused = |writes| move |diagnostic| CallError::Refused(diagnostic, writes);
+            let done = match call {
+                sql::Call::Begin => self.begin().map(|()| 0).map_err(refused(false)),
+                sql::Call::Commit => self.end(Connection::commit).map(|()| 0).map_err(refused(true)),
+                sql::Call::Rollback => self.end(Connection::rollback).map(|()| 0).map_err(refused(false)),
+                sql::Call::Statement(number, arguments) => self.execute(at, *number, arguments, on_row),
             };
-            let done = self.call(*number, arguments, &mut |row| on_row(at, row));
             counts.push(done.map_err(|error| self.roll_back(error))?);
         }
         Ok(counts)
@@ -159,27 +228,7 @@ impl sql::Connection for Session {
     }
 }
 
-/// The text of the first columns among the arguments.
-fn list(arguments: &[Arg<'_>], first: usize) -> String {
-    let columns = || arguments.iter().filter(|argument| argument.places().is_some()).take(first);
-    let places = columns().filter_map(Arg::places).max().unwrap_or(0);
-    let mut text = String::with_capacity(24 * places);
-    for value in (0..places).flat_map(|place| columns().map(move |column| column.at(place))) {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        // Writing into a string cannot fail.
-        let _ = match value {
-            Some(Value::Int(value)) => write!(text, "{value}"),
-            Some(Value::Money(amount)) => write!(text, "{amount}"),
-            Some(Value::Text(value)) => write!(text, "{value}"),
-            _ => Ok(()),
-        };
-    }
-    text
-}
-
-/// A call with the driver's nameless `?`, and what each stands for.
+/// A call with the driver's unnumbered `?`, and the value of each.
 fn parse(call: &str) -> Result<(String, Vec<Parameter>), String> {
     let (mut sql, mut parameters) = (String::new(), Vec::new());
     let mut rest = call;
@@ -210,8 +259,5 @@ mod tests {
         let parameters = vec![Parameter::Argument(4), Parameter::Columns(2), Parameter::Argument(0)];
         assert_eq!(parse("{call a.f (?5, ?*2, NULL, ?1)}"), Ok(("{call a.f (?, ?, NULL, ?)}".to_owned(), parameters)));
         assert!(parse("{call f (?)}").is_err() && parse("{call f (?0)}").is_err());
-        let arguments = [Arg::One(Value::Int(7)), Arg::Ints(&[1, -2]), Arg::Ints(&[3, 4]), Arg::Ints(&[5, 6])];
-        assert_eq!((list(&arguments, 2).as_str(), list(&arguments, 3).as_str()), ("1,3,-2,4", "1,3,5,-2,4,6"));
-        assert_eq!(list(&arguments[..1], 2), "");
     }
 }

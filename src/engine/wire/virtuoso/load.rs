@@ -1,7 +1,7 @@
-//! Loading a population: parts side by side, rows by arrays, without the transaction log.
+//! Loads a population: parts in parallel, rows in arrays, without the transaction log.
 //!
-//! Nothing is logged while rows come; a checkpoint at the end brings them to disk, and only then is the load complete.
-//! One that was interrupted begins anew.
+//! Nothing is logged during the load; a checkpoint at the end writes it to disk, and only then is the load complete. An
+//! interrupted load is repeated from the start.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -20,12 +20,12 @@ use crate::result::{LoadReport, LoadStep, Manifest};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Column, ColumnKind, Part, Population, Rows, Table};
 
-/// Rows of an array. Larger ones were no faster.
+/// Rows per array. Larger arrays were not faster.
 const ARRAY: usize = 200;
 /// Each row is committed by itself, and none is written to the transaction log.
 const UNLOGGED: &str = "log_enable (2, 1)";
 
-/// Loads a population into an empty database, or anew where a load has not ended.
+/// Loads a population into an empty database, or again over an unfinished load.
 pub(super) fn load(
     sql: &WorkloadSql,
     target: &Target,
@@ -41,7 +41,7 @@ pub(super) fn load(
     let connection = target.connect(sql.name)?;
     let refused = |what: &'static str| move |diagnostic: Diagnostic| target.explain(what, &diagnostic);
     match catalog::database_state(sql, &connection)
-        .map_err(|error| target.explain_query("cannot look at the tables", error))?
+        .map_err(|error| target.explain_query("cannot read the state of the tables", error))?
     {
         DatabaseState::Nothing => {}
         DatabaseState::Unfinished(found) if found == *manifest => {
@@ -78,7 +78,7 @@ pub(super) fn load(
     phases.begin("verify");
     phases.report.tables = verify(sql, target, &connection, population)?;
     phases.finish();
-    // From here on the log counts again.
+    // From here on the log is on again.
     let connection = target.connect(sql.name)?;
     catalog::complete(sql, &connection).map_err(refused("cannot end the load"))?;
     connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;
@@ -86,7 +86,7 @@ pub(super) fn load(
     Ok(phases.end())
 }
 
-/// All parts, by as many connections as there are jobs. Rows and bytes.
+/// Loads all parts, with one connection per job. Returns rows and bytes.
 fn rows(
     sql: &WorkloadSql,
     target: &Target,
@@ -104,7 +104,7 @@ fn rows(
         while let Some(part) = take() {
             let loaded = load_part(sql, target, population, &part);
             if loaded.is_err() {
-                // The others need not go on.
+                // The others need not continue.
                 parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
             }
             let (rows, bytes) = loaded?;
@@ -160,13 +160,13 @@ fn load_part(
 
 fn insert(sql: &WorkloadSql, table: &Table) -> String {
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    // Without the cast, the server takes the letters of a date for its bytes.
+    // Without the cast, the server uses the bytes of the text as a date.
     let place = |column: &Column| if column.kind == ColumnKind::Time { "CAST (? AS DATETIME)" } else { "?" };
     let places: Vec<&str> = table.columns.iter().map(place).collect();
     format!("INSERT INTO {}.DBA.{} ({}) VALUES ({})", sql.name, table.name, columns.join(", "), places.join(", "))
 }
 
-/// Gathers rows and sends them by arrays. After a failure it takes nothing more.
+/// Collects rows and sends them in arrays. After a failure it ignores further rows.
 struct Insert {
     statement: Statement,
     set: usize,
@@ -195,7 +195,7 @@ impl RowSink for Insert {
         if self.failed.is_none() {
             let (set, column) = (self.set, self.column);
             self.failed = match value {
-                // The driver steps wrongly through an array of dates.
+                // The driver handles arrays of dates incorrectly.
                 Value::Time(time) => self.statement.set(set, column, Param::Text(&text(time))).err(),
                 value => self.statement.set(set, column, Param::from(value)).err(),
             };
@@ -213,7 +213,7 @@ impl RowSink for Insert {
     }
 }
 
-/// Date and time as the server reads them; the first ones there are for a time that is none.
+/// Date and time as text for the server; an invalid time becomes the first valid one.
 fn text(time: Timestamp) -> String {
     let time = jiff::Timestamp::from_microsecond(time.0).unwrap_or_default();
     time.strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()

@@ -9,13 +9,13 @@ use crate::engine::server::url;
 use crate::engine::server::virtuoso::{FEWEST_BUFFERS, PAGE, VirtuosoServerOptions};
 use crate::size;
 
-/// The fewest buffers that a server has, and the most whose bytes anyone can mean: 8 TiB. Version 7.2.5 makes more of a
-/// smaller number in its ini file and does not say so.
+/// The minimum number of buffers, and a maximum of 8 TiB. Version 7.2.5 silently raises a smaller number in its ini
+/// file.
 const BUFFERS: std::ops::RangeInclusive<u32> = FEWEST_BUFFERS..=1_073_741_824;
-/// Files that one segment can have.
+/// Number of files in one segment.
 const STRIPES: std::ops::RangeInclusive<u32> = 1..=64;
 
-/// What private server a URL asks for; none if it names a server that is there.
+/// Parses the URL of a private server; `None` if it names an existing server.
 pub fn parse(url: &str) -> Result<Option<VirtuosoServerOptions>, Error> {
     let Some(values) = url::values(url, &["virtuoso"])? else { return Ok(None) };
     let mut options = VirtuosoServerOptions::default();
@@ -86,13 +86,16 @@ pub fn url(options: &VirtuosoServerOptions) -> String {
     )
 }
 
-/// Where a private server listens is Graymark's matter.
+/// Settings that Graymark manages: addresses.
 const CLOSED: [&str; 3] = ["ServerPort", "SSLServerPort", "DisableUnixSocket"];
 
-/// A setting's name as Virtuoso writes them, with a capital; not one that opens the server to others.
+/// Whether a name is that of a setting, with a capital as in Virtuoso's ini file, that may be set: not one that opens
+/// the server to others.
 fn is_setting(name: &str) -> bool {
     let letters = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    letters && name.starts_with(|letter: char| letter.is_ascii_uppercase()) && !CLOSED.contains(&name)
+    letters
+        && name.starts_with(|letter: char| letter.is_ascii_uppercase())
+        && !CLOSED.iter().any(|closed| closed.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -103,7 +106,8 @@ mod tests {
     fn a_private_server_is_asked_for_with_its_options() {
         assert_eq!(parse("virtuoso://dba@localhost:1111"), Ok(None));
         assert_eq!(parse("virtuoso:local"), Ok(Some(VirtuosoServerOptions::default())));
-        let text = "virtuoso:local?buffers=22000&dirty=1500&checkpoint=20&stripes=2&data=/var/bench%20data&cpus=0,2-3&memory=1GB&O_DIRECT=1";
+        let text = "virtuoso:local?buffers=22000&dirty=1500&checkpoint=20&stripes=2&data=/var/bench%20data\
+                    &cpus=0,2-3&memory=1GB&O_DIRECT=1";
         let options = parse(text).unwrap().unwrap();
         assert_eq!(
             (options.buffers, options.dirty, options.checkpoint, options.stripes),
@@ -122,6 +126,7 @@ mod tests {
             "virtuoso:local?stripes=0",
             "virtuoso:local?ServerPort=1",
             "virtuoso:local?DisableUnixSocket=0",
+            "virtuoso:local?Serverport=1",
             "virtuoso:local?O_DIRECT=1%0A[HTTPServer]",
             "virtuoso:local?o_direct=1",
             "virtuoso:local?O_DIRECT=",

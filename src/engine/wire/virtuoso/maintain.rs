@@ -7,7 +7,7 @@ use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
 use crate::result::maintenance::MaintenanceKind;
 
-/// Does some upkeep.
+/// Runs a maintenance operation.
 pub(super) fn maintain(sql: &WorkloadSql, target: &Target, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
     match kind {
         MaintenanceKind::Checkpoint => checkpoint(sql, target),

@@ -1,5 +1,5 @@
-//! Virtuoso over its ODBC driver: one that is there, or a private one that Graymark starts. Transactions are procedures
-//! in its own language.
+//! Virtuoso over its ODBC driver: an existing server, or a private one that Graymark starts. Transactions are
+//! procedures in its own language.
 
 mod catalog;
 mod check;
@@ -29,7 +29,7 @@ use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
 use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
-use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::wire::odbc::read;
 use crate::engine::{
     ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions,
@@ -42,7 +42,7 @@ use crate::workload::Table;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 
-/// How long a checkpoint leaves to those who ask for statistics at the same time.
+/// How long a checkpoint waits for concurrent statistics queries.
 const BEFORE_A_CHECKPOINT: Duration = Duration::from_millis(200);
 
 /// A Virtuoso database.
@@ -53,8 +53,7 @@ pub struct Virtuoso {
     identity: Identity,
     dialect: &'static Dialect,
     isolation: Isolation,
-    /// Held by whoever asks for a checkpoint, or for what `status ()` tells: 7.2.5 stops for good if it is asked for both
-    /// at once.
+    /// Held during a checkpoint, or during `status ()`: version 7.2.5 hangs permanently if it gets both at once.
     one_of_both: Mutex<()>,
 }
 
@@ -106,7 +105,7 @@ impl Virtuoso {
         WorkloadSql::of::<W>(self.dialect)
     }
 
-    /// Where it is.
+    /// The address of the server.
     pub fn target(&self) -> &Target {
         &self.target
     }
@@ -167,7 +166,7 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
     async fn database_state(&self) -> Result<DatabaseState, Error> {
         let connection = self.target.connect(W::NAME)?;
         let found = catalog::database_state(&self.sql::<W>(), &connection);
-        found.map_err(|error| self.target.explain_query("cannot look at the tables", error))
+        found.map_err(|error| self.target.explain_query("cannot read the state of the tables", error))
     }
 
     async fn load(
@@ -223,7 +222,7 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
         let _alone = match kind {
             MaintenanceKind::Checkpoint => {
-                // An interval begins with both: what is read in a moment comes first.
+                // An interval begins with both: short queries come first.
                 tokio::time::sleep(BEFORE_A_CHECKPOINT).await;
                 Some(self.one_of_both.lock().await)
             }
@@ -268,6 +267,19 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
     fn private_server(&self) -> Option<&dyn server::PrivateServer> {
         self.server.as_ref().map(|server| server as &dyn server::PrivateServer)
     }
+
+    fn dialect(&self) -> Option<&'static Dialect> {
+        Some(self.dialect)
+    }
+
+    async fn open_connection(
+        &self,
+        commands: &[Option<Command>],
+        isolation: Isolation,
+    ) -> Result<Option<AnyConnection>, Error> {
+        let session = Session::open(&self.target, &self.sql::<W>(), commands, isolation)?;
+        Ok(Some(AnyConnection::of(session)))
+    }
 }
 
 impl<W: SqlWorkload> Sessions<W> for Virtuoso {
@@ -275,7 +287,7 @@ impl<W: SqlWorkload> Sessions<W> for Virtuoso {
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = self.sql::<W>().commands(Via::Procedures)?;
-        let session = Session::open(&self.target, W::NAME, &commands, self.isolation)?;
+        let session = Session::open(&self.target, &self.sql::<W>(), &commands, self.isolation)?;
         Ok(W::session(session, Via::Procedures))
     }
 }

@@ -1,4 +1,4 @@
-//! Virtuoso's own counters while a run goes on, and what a private server's process reads and writes.
+//! Virtuoso's own counters during a run, and the I/O of a private server's process.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads, TableReads};
 
-/// A query by its name.
+/// The query with a name.
 fn query(dialect: &Dialect, name: &str) -> &'static str {
     let counters = dialect.own_text("counters.sql").unwrap_or_default();
     script::statements(counters).into_iter().find(|query: &Named<'_>| query.name == name).map_or("", |query| query.sql)
 }
 
-/// Looks at a server's counters on a connection of its own.
+/// Reads a server's counters on its own connection.
 pub(super) struct Watch<'a> {
     sql: WorkloadSql,
     target: &'a Target,
@@ -71,8 +71,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Virtuoso counts a logical read for each row that it looks at, and a physical one for each page. What it reads
-    /// ahead counts, too.
+    /// Virtuoso counts a logical read for each row, and a physical one for each page, including read-ahead.
     fn read_pages(&self, connection: &Connection) -> Result<PageReads, QueryError> {
         let mut tables: BTreeMap<String, TableReads> = BTreeMap::new();
         for row in connection.query(query(self.sql.dialect, "pages"))?.rows {
@@ -82,7 +81,7 @@ impl<'a> Watch<'a> {
             let part = if row.int(3)? == 1 { &mut table.data } else { &mut table.index };
             *part = Some(part.unwrap_or_default().plus(reads));
         }
-        // What this asks for may stop a server for good that makes a checkpoint of its own.
+        // This query can hang a server that makes a checkpoint of its own.
         let database_bytes = self.server.map(|_| database_bytes(connection)).transpose()?;
         let buffers =
             connection.query(query(self.sql.dialect, "buffers"))?.rows.first().map(|row| row.long(0)).transpose()?;

@@ -1,4 +1,4 @@
-//! The stored procedures: made, and compared with what the server keeps.
+//! Creates the stored procedures, and compares them with those on the server.
 
 use super::connect::QueryError;
 use crate::engine::Failure;
@@ -9,7 +9,7 @@ use crate::engine::wire::odbc::reply::OdbcRow;
 use crate::result::Procedures;
 use crate::result::procedures::Source;
 
-/// Makes the procedures, or makes them anew.
+/// Creates or replaces the procedures.
 pub(super) fn make(sql: &WorkloadSql, connection: &Connection) -> Result<(), Diagnostic> {
     for procedure in script::statements(sql.procedures()) {
         connection.execute(procedure.sql)?;
@@ -17,7 +17,7 @@ pub(super) fn make(sql: &WorkloadSql, connection: &Connection) -> Result<(), Dia
     Ok(())
 }
 
-/// Compares the procedures with those that this program makes. The server keeps their whole text.
+/// Compares the procedures with those of this program. The server stores their whole text.
 pub(super) fn compare(sql: &WorkloadSql, connection: &Connection) -> Result<Procedures, QueryError> {
     let mut found = Vec::new();
     for procedure in script::statements(sql.procedures()) {
@@ -28,7 +28,7 @@ pub(super) fn compare(sql: &WorkloadSql, connection: &Connection) -> Result<Proc
         );
         let reply = match connection.query(&query) {
             Ok(reply) => reply,
-            // A user of the server who may not read its catalog.
+            // The user may not read the server's catalog.
             Err(diagnostic) if diagnostic.state() == "42000" => {
                 found.push((name, Source::Unread));
                 continue;

@@ -1,5 +1,4 @@
-//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and nothing that hangs on
-//! them.
+//! Drops the workload's tables: only those that the manifest proves to be Graymark's, and only without dependents.
 
 use super::catalog::{MANIFEST, database_state, procedures, tables};
 use super::connect::{QueryError, Target};
@@ -8,14 +7,21 @@ use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::{Error, ownership};
 
-/// Removes the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they
-/// are its own. The server takes no dropped table back: what else hangs on them is looked for first.
+/// Drops the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they
+/// are Graymark's. DROP TABLE cannot be rolled back: dependents are checked first.
 pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Connection) -> Result<(), Error> {
     let cannot = |error| target.explain_query("cannot drop the tables", error);
-    if !ownership::droppable(database_state(sql, connection).map_err(cannot)?)? {
+    if !ownership::can_drop(database_state(sql, connection).map_err(cannot)?)? {
         return Ok(());
     }
-    ownership::undisturbed(&dependents(sql, connection).map_err(cannot)?)?;
+    ownership::ensure_no_dependents(&dependents(sql, connection).map_err(cannot)?)?;
+    let there = tables(sql, connection).map_err(cannot)?;
+    for table in sql.tables.iter().filter(|table| there.contains(table.name)) {
+        // The catalog also has columns that were dropped, and those that Virtuoso itself adds.
+        let query = format!("SELECT * FROM {}.DBA.{} WHERE 1 = 0", sql.name, table.name);
+        let reply = connection.query(&query).map_err(|error| cannot(error.into()))?;
+        ownership::ensure_no_added_columns(reply.columns.iter().map(|column| (table.name, &**column)), sql)?;
+    }
     remove(sql, connection).map_err(cannot)
 }
 
@@ -31,7 +37,7 @@ fn remove(sql: &WorkloadSql, connection: &Connection) -> Result<(), QueryError> 
     Ok(())
 }
 
-/// Foreign keys of other tables, and views, that hang on the workload's tables.
+/// Foreign keys of other tables, and views, that depend on the workload's tables.
 fn dependents(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<Dependent>, QueryError> {
     let ours: Vec<String> = sql.tables.iter().map(|table| format!("{}.DBA.{}", sql.name, table.name)).collect();
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();

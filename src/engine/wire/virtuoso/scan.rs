@@ -13,7 +13,7 @@ use crate::engine::sql::WorkloadSql;
 use crate::result::scan::{CacheState, Scanned};
 use crate::workload::Table;
 
-/// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
+/// Empties the caches as far as possible: a private server's own by a restart, and the system's.
 pub(super) fn empty_caches(
     sql: &WorkloadSql,
     target: &Target,
@@ -21,16 +21,16 @@ pub(super) fn empty_caches(
     all: bool,
 ) -> Result<CacheState, Error> {
     let Some(server) = server else { return empty_caches_of_others(None, all) };
-    // What stands in the log would be worked again by the new server, which warms its cache.
+    // The restarted server would replay its log, which warms its cache.
     checkpoint(sql, target)?;
     empty_caches_by_restart(server, all)
 }
 
-/// Reads all of a table, row by row of its primary key.
+/// Scans a table in the order of its primary key.
 pub(super) fn scan(sql: &WorkloadSql, target: &Target, table: &Table) -> Result<Scanned, Error> {
     let failed = |error| target.explain_query(&format!("cannot read {}", table.name), error);
     let connection = target.connect(sql.name)?;
-    // A comparison of the last column makes the server read the rows, not an index of some of their columns.
+    // Using the last column makes the server read the rows, not an index with some of their columns.
     let last = table.columns.last().map_or("*", |column| column.name);
     let name = sql.name;
     let query = format!("SELECT COUNT (*), MAX ({last}) FROM {name}.DBA.{0} TABLE OPTION (INDEX {0})", table.name);
@@ -52,5 +52,5 @@ pub(super) fn table_bytes(sql: &WorkloadSql, target: &Target) -> Result<BTreeMap
         let reply = connection.query(&query)?;
         reply.rows.iter().map(|row| Ok((row.text(0)?.to_owned(), row.long(1)?.unsigned_abs() * PAGE))).collect()
     };
-    sizes().map_err(|error| target.explain_query("cannot tell the size of the tables", error))
+    sizes().map_err(|error| target.explain_query("cannot read the size of the tables", error))
 }

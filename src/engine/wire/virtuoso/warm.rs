@@ -1,4 +1,4 @@
-//! Reading rows by their primary keys, to warm up.
+//! Random warm-up by primary keys.
 
 use super::connect::{QueryError, Target};
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
@@ -8,7 +8,7 @@ use crate::engine::wire::odbc::parameter::Param;
 use crate::engine::wire::odbc::statement::Statement;
 use crate::engine::{Error, MaintenanceOutcome};
 
-/// Reads rows at random until it helps no more.
+/// Reads rows at random until that helps no more.
 pub(super) async fn at_random<W: SqlWorkload>(
     sql: &WorkloadSql,
     target: &Target,

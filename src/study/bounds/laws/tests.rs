@@ -11,7 +11,7 @@ struct Station {
     demand: f64,
 }
 
-/// What a network comes to: throughput, and the residence time at each station.
+/// The solution of a network: throughput, and the residence time at each station.
 struct Solved {
     rate: f64,
     residence: Vec<f64>,
@@ -120,7 +120,11 @@ proptest! {
     #![proptest_config(runs())]
 
     #[test]
-    fn a_part_that_goes_brings_no_more_than_its_bound(network in networks(), which in 0..4_usize, stays in 0.0..1.0_f64) {
+    fn the_gain_without_a_part_is_within_its_bound(
+        network in networks(),
+        which in 0..4_usize,
+        stays in 0.0..1.0_f64,
+    ) {
         let gone = 1 + which % (network.stations.len() - 1);
         let measured = network.measured();
         let part = solve(&network.stations, network.clients).residence[gone];
@@ -153,7 +157,7 @@ proptest! {
 }
 
 #[test]
-fn the_solution_is_that_of_the_books() {
+fn the_solution_matches_known_formulas() {
     // Two equal stations: X(n) = n / ((n + 1) D).
     let two = [Station { servers: Some(1), demand: 2.0 }; 2];
     assert!((solve(&two, 5).rate - 5.0 / 12.0).abs() < 1e-12);
@@ -164,7 +168,7 @@ fn the_solution_is_that_of_the_books() {
 
 /// The run of docs/why.png as it was measured: what was beyond the bounds that took its demands for granted.
 #[test]
-fn what_broke_the_bounds_before_is_within_them() {
+fn a_measurement_that_violated_earlier_bounds_is_within_these() {
     let measured = Measured {
         clients: 8.0,
         rate: 4_200.0,

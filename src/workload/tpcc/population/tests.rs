@@ -17,7 +17,7 @@ enum Cell {
     Text(String),
 }
 
-/// Hands on whole rows, and checks that every value is of its column's kind.
+/// Passes on whole rows, and checks that every value is of its column's kind.
 struct Checked<F> {
     table: usize,
     row: Vec<Cell>,
@@ -95,18 +95,18 @@ fn place(table: usize, column: &str) -> usize {
     TABLES[table].columns.iter().position(|known| known.name == column).unwrap()
 }
 
-/// What a column may hold.
+/// The allowed values of a column.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// A number in this range, which is used up to its ends.
+    /// A number in this range, both ends of which occur.
     Between(i64, i64),
     /// This number.
     Is(i64),
     /// Letters and digits, of these lengths.
     AString(usize, usize),
-    /// So many letters.
+    /// This many letters.
     Letters(usize),
-    /// So many digits.
+    /// This many digits.
     Digits(usize),
     /// One of these texts.
     OneOf(&'static [&'static str]),
@@ -333,7 +333,7 @@ fn another_seed_makes_other_rows_and_another_date_only_other_dates() {
     assert!(Population::new(0, 3, DATE).parts().iter().all(|part| part.table == schema::ITEM));
 }
 
-/// An interrupted load is continued, perhaps by a later version: what a seed means must not change within a manifest's
+/// An interrupted load is continued, perhaps by a later version: the rows of a seed must not change within a manifest's
 /// format.
 #[test]
 fn a_seed_means_the_same_for_ever() {

@@ -1,4 +1,4 @@
-//! What stands where on each screen.
+//! The positions of all fields on the screens.
 
 use super::{Form, Screen};
 use crate::workload::tpcc::MAX_LINES;
@@ -7,13 +7,13 @@ use crate::workload::tpcc::output;
 
 /// Row, column and text.
 type Label = (usize, usize, &'static str);
-/// Row, column and width of a field that is keyed.
+/// Row, column and width of an input field.
 type Entry = (usize, usize, usize);
 
-/// Shown after the rollback of clause 2.4.2.3, and at no other time.
+/// Shown only after the rollback of clause 2.4.2.3.
 const NOT_VALID: &str = "Item number is not valid";
 const QUEUED: &str = "Delivery has been queued";
-/// Stands for the delivery date of a line that is not delivered.
+/// The delivery date of an undelivered line.
 const NULL_DATE: &str = "00-00-0000";
 /// The row of the first line of a New-Order.
 const NEW_ORDER_LINES: usize = 7;
@@ -140,12 +140,12 @@ pub(super) fn empty(screen: &mut Screen, form: Form, w_id: i32, d_id: i32) {
     }
 }
 
-/// The home warehouse where a district stands beside it.
+/// The home warehouse, on screens with the district next to it.
 fn home(screen: &mut Screen, w_id: i32) {
     screen.warehouse(2, 12, 17, w_id);
 }
 
-/// What of a New-Order's input is shown whatever becomes of it.
+/// The input fields of a New-Order that are always shown.
 fn new_order_header(input: &input::NewOrder) -> Screen {
     let mut screen = Screen::of(Form::NewOrder);
     home(&mut screen, input.w_id);

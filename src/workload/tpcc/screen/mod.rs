@@ -1,9 +1,9 @@
 //! The terminal screens of clauses 2.4.3 to 2.8.3, 24 lines of 80 characters, with the menu of clause 2.2.1.6 on their
 //! last line.
 //!
-//! Rows and columns count from 1, as in the standard. Where the standard's field tables and its layouts differ by the
-//! position of a label, the layouts are followed. A money field's coordinates are those of its number; the `$` stands
-//! in the column before.
+//! Rows and columns count from 1, as in the standard. Where the standard's field tables and its layouts differ in the
+//! position of a label, this follows the layouts. A money field's coordinates are those of its number; the `$` is in
+//! the column before.
 //!
 //! A value that does not fit its field fills it with `*` and moves nothing else. W_ID has four characters in the
 //! standard, too few for a large database, so a longer one also takes blank columns to the right of its field, but
@@ -66,15 +66,15 @@ impl Screen {
         screen
     }
 
-    /// A transaction's screen before anything is keyed: the fields to be keyed are underlined, what is fixed for the
-    /// terminal is shown.
+    /// A transaction's screen before input: the input fields are underlined, and the terminal's constant fields are
+    /// shown.
     pub fn empty(form: Form, w_id: i32, d_id: i32) -> Screen {
         let mut screen = Screen::of(form);
         forms::empty(&mut screen, form, w_id, d_id);
         screen
     }
 
-    /// A transaction's screen as keyed, before the answer.
+    /// A transaction's screen after input, before the answer.
     pub fn keyed(input: &Input) -> Screen {
         match input {
             Input::NewOrder(input) => forms::new_order_keyed(input),
@@ -85,9 +85,9 @@ impl Screen {
         }
     }
 
-    /// A transaction's screen with its answer, or none if `output` is not of the transaction of `input`.
+    /// A transaction's screen with its answer; `None` if `output` belongs to another transaction than `input`.
     ///
-    /// Delivery says that it is queued, whatever came of it later (clause 2.7.3).
+    /// Delivery shows that it is queued, whatever its later outcome (clause 2.7.3).
     pub fn answered(input: &Input, output: &Output) -> Option<Screen> {
         match (input, output) {
             (Input::NewOrder(input), Output::NewOrder(output)) => Some(forms::new_order_answered(input, output)),
@@ -116,8 +116,8 @@ impl Screen {
         screen
     }
 
-    /// Writes from a place on. What a terminal could take for a command, or could show wider or narrower than one
-    /// column, becomes `?`.
+    /// Writes text at a position. Characters that a terminal could interpret as a command or show with another width
+    /// than one column become `?`.
     fn put(&mut self, row: usize, column: usize, text: &str) {
         for (cell, character) in self.rows[row - 1][column - 1..].iter_mut().zip(text.chars()) {
             *cell = if matches!(character, ' '..='~') { character as u8 } else { b'?' };
@@ -128,7 +128,7 @@ impl Screen {
         self.rows[row - 1][column - 1..][..width].fill(with);
     }
 
-    /// Text in a field of its own, left-justified, in place of what was keyed there.
+    /// Left-justified text in its own field, which replaces the input.
     fn text(&mut self, row: usize, column: usize, width: usize, text: &str) {
         let fits = text.chars().count() <= width;
         self.fill(row, column, width, if fits { b' ' } else { b'*' });
@@ -185,7 +185,7 @@ impl Screen {
         self.text(row, column + 11, 8, &clock.unwrap_or_else(|| "*".repeat(8)));
     }
 
-    /// The characters of `text` in place of each `X` of `mask`, as far as they go.
+    /// The characters of `text` in place of each `X` of `mask`, as many as there are.
     fn masked(&mut self, row: usize, column: usize, mask: &str, text: &str) {
         let mut characters = text.chars().peekable();
         let mut shown = String::with_capacity(mask.len());

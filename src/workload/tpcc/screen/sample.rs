@@ -1,4 +1,4 @@
-//! An example of each transaction, made up, to show what its screen looks like.
+//! A made-up example of each transaction, to show its screen.
 
 use arrayvec::{ArrayString, ArrayVec};
 
@@ -8,9 +8,9 @@ use crate::workload::tpcc::input::{self, Customer, Input};
 use crate::workload::tpcc::output::{self, Address, Output};
 use crate::workload::value::{Money, Rate, Timestamp};
 
-/// 2026-03-14 15:09:26 UTC, when the examples happen.
+/// 2026-03-14 15:09:26 UTC, the time of the examples.
 const NOW: Timestamp = Timestamp(1_773_500_966_000_000);
-/// 2025-11-30 08:05:00 UTC, when their database was filled.
+/// 2025-11-30 08:05:00 UTC, the time of their load.
 const THEN: Timestamp = Timestamp(1_764_489_900_000_000);
 const LAST_NAME: &str = "PRICALLYOUGHT";
 
@@ -154,7 +154,7 @@ fn address(street_1: &str, street_2: &str, city: &str, state: &str, zip: &str) -
     Address { street_1: text(street_1), street_2: text(street_2), city: text(city), state: text(state), zip: text(zip) }
 }
 
-/// Cut to what its column holds.
+/// Truncated to the width of its column.
 fn text<const N: usize>(from: &str) -> ArrayString<N> {
     let mut text = ArrayString::new();
     for character in from.chars() {

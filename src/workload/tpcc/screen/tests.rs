@@ -5,7 +5,7 @@ use super::*;
 use crate::workload::tpcc::input::{self, Customer};
 use crate::workload::tpcc::{MAX_LINES, output};
 
-/// The screen between rulers, so that a coordinate can be read off.
+/// The screen between rulers, so that coordinates can be read off.
 fn framed(screen: &Screen) -> String {
     let tens = (1..=8).map(|ten| format!("{ten:>10}")).collect::<String>();
     let ruler = format!("    {tens}\n    {}\n", "1234567890".repeat(8));
@@ -38,7 +38,7 @@ fn order_status(change: impl FnOnce(&mut input::OrderStatus, &mut output::OrderS
     Screen::answered(&Input::OrderStatus(input), &Output::OrderStatus(output)).unwrap()
 }
 
-/// Asserts what stands at a row and a column.
+/// Asserts the text at a row and a column.
 fn assert_shows(screen: &Screen, expected: &[(usize, usize, &str)]) {
     let text = screen.to_string();
     let rows = text.lines().collect::<Vec<_>>();
@@ -63,7 +63,7 @@ fn assert_shows_only(form: Form, screen: &Screen, expected: &[(usize, usize, &st
     assert_eq!(rest, labels, "\n{}", framed(screen));
 }
 
-// Rows, columns, widths and formats as in clauses 2.4.3 to 2.8.3, written without regard to the renderer.
+// Rows, columns, widths and formats as in clauses 2.4.3 to 2.8.3, written independently of the renderer.
 
 #[test]
 fn every_field_of_a_new_order_has_its_place() {

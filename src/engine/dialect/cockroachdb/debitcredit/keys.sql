@@ -1,1 +1,1 @@
--- The primary keys are made with the tables.
+-- The primary keys are created with the tables.

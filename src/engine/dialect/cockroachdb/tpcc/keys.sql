@@ -1,4 +1,4 @@
--- The two access paths beside the primary keys that the transactions need, made after the rows are loaded.
+-- The two access paths besides the primary keys that the transactions need, created after the rows are loaded.
 
 -- Payment and Order-Status by last name: the customers in the order of C_FIRST.
 -- name: customer_name

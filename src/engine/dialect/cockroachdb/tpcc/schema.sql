@@ -1,5 +1,5 @@
--- The nine tables of TPC-C (clause 1.3), with their primary keys from the beginning: rows are kept, and spread over the
--- nodes, in their order, and each key begins with the warehouse.
+-- The nine tables of TPC-C (clause 1.3), with their primary keys from the start: rows are stored, and distributed over
+-- the nodes, in their order, and each key begins with the warehouse.
 --
 -- Types: identifiers, counts and quantities are integers of 32 bits, wide enough for twice the populated range (1.4.11)
 -- and for counters of long runs. Money and rates are exact numerics (1.3.1). Texts have no collation: they are compared

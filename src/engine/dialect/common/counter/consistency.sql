@@ -5,6 +5,6 @@ FROM (
     SELECT id, value AS of_counter, 0 AS of_steps FROM counter
     UNION ALL
     SELECT counter_id, 0, count(*) FROM step GROUP BY counter_id
-) AS sides
+) sides
 GROUP BY id
 HAVING sum(of_counter) <> sum(of_steps);

@@ -1,10 +1,10 @@
 -- What must hold in a DebitCredit database at any moment without open transactions. Each statement returns the rows
 -- that violate it, with the values that should agree, and no row where it holds.
 --
--- All balances are zero at the start, so that every balance is the sum of what the history says. Sides that should
--- agree are stacked (UNION ALL) and added up by their common key, so that a row with no partner on the other side
--- counts against it as much as a wrong value. The note "cost: small" stands where no large table is read: a restore
--- checks these, too.
+-- All balances are zero at the start, so that every balance is a sum over the history. Sides that should agree are
+-- stacked (UNION ALL) and added up by their common key, so that a row with no partner on the other side counts as a
+-- violation like a wrong value. Tables in FROM are named without AS, which Oracle does not take. The note "cost:
+-- small" marks statements that read no large table: a restore checks these, too.
 
 -- name: branch-tellers
 -- title: Balance of a branch = sum of the balances of its tellers
@@ -14,19 +14,17 @@ FROM (
     SELECT branch_id, branch_balance AS of_branch, 0 AS of_tellers FROM branch
     UNION ALL
     SELECT branch_id, 0, teller_balance FROM teller
-) AS sides
+) sides
 GROUP BY branch_id
 HAVING sum(of_branch) <> sum(of_tellers);
 
 -- name: totals
 -- title: Sum of all accounts = sum of all tellers = sum of all branches = sum of the history
-SELECT *
-FROM (
-    SELECT (SELECT coalesce(sum(account_balance), 0) FROM account) AS accounts,
-           (SELECT coalesce(sum(teller_balance), 0) FROM teller) AS tellers,
-           (SELECT coalesce(sum(branch_balance), 0) FROM branch) AS branches,
-           (SELECT coalesce(sum(amount), 0) FROM history) AS history
-) AS totals
+SELECT accounts, tellers, branches, history
+FROM (SELECT coalesce(sum(account_balance), 0) AS accounts FROM account) of_accounts
+CROSS JOIN (SELECT coalesce(sum(teller_balance), 0) AS tellers FROM teller) of_tellers
+CROSS JOIN (SELECT coalesce(sum(branch_balance), 0) AS branches FROM branch) of_branches
+CROSS JOIN (SELECT coalesce(sum(amount), 0) AS history FROM history) of_history
 WHERE accounts <> tellers OR tellers <> branches OR branches <> history;
 
 -- name: teller-history
@@ -36,7 +34,7 @@ FROM (
     SELECT teller_id, teller_balance AS of_teller, 0 AS of_history FROM teller
     UNION ALL
     SELECT teller_id, 0, sum(amount) FROM history GROUP BY teller_id
-) AS sides
+) sides
 GROUP BY teller_id
 HAVING sum(of_teller) <> sum(of_history);
 
@@ -47,7 +45,7 @@ FROM (
     SELECT account_id, account_balance AS of_account, 0 AS of_history FROM account WHERE account_balance <> 0
     UNION ALL
     SELECT account_id, 0, sum(amount) FROM history GROUP BY account_id
-) AS sides
+) sides
 GROUP BY account_id
 HAVING sum(of_account) <> sum(of_history);
 
@@ -73,7 +71,7 @@ FROM (
     SELECT branch_id, 1 AS branches, 0 AS tellers FROM branch
     UNION ALL
     SELECT branch_id, 0, count(*) FROM teller GROUP BY branch_id
-) AS sides
+) sides
 GROUP BY branch_id
 HAVING sum(branches) <> 1 OR sum(tellers) <> 10;
 
@@ -84,7 +82,7 @@ FROM (
     SELECT branch_id, 1 AS branches, 0 AS accounts FROM branch
     UNION ALL
     SELECT branch_id, 0, count(*) FROM account GROUP BY branch_id
-) AS sides
+) sides
 GROUP BY branch_id
 HAVING sum(branches) <> 1
     OR sum(accounts) * (SELECT count(*) FROM branch) <> (SELECT count(*) FROM account);

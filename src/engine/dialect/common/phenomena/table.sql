@@ -1,5 +1,5 @@
--- The table on which `graymark acid` looks for phenomena: made before, and dropped behind them. A row has a key, a group
--- and a value.
+-- The table in which `graymark acid` tests for phenomena: created before, and dropped after them. A row has a key, a
+-- group and a value.
 
 -- name: create
 -- access: write

@@ -1,5 +1,5 @@
--- Statements of the tests of `graymark acid tpcc`: what they look at beside the transactions, and what they change. What
--- each takes and gives stands in its notes; `money` is an amount.
+-- Statements of the tests of `graymark acid tpcc`: what they look at beside the transactions, and what they change.
+-- What each takes and gives stands in its notes; `money` is an amount.
 -- name: warehouse
 -- access: read
 -- takes: w

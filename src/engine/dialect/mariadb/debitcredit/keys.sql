@@ -1,1 +1,1 @@
--- DebitCredit needs no access paths beside the primary keys, which the tables are made with.
+-- DebitCredit needs no access paths besides the primary keys, which are created with the tables.

@@ -1,6 +1,6 @@
--- The transaction as one call, in the two orders of the profiles. A row that is missing is an error, so that nothing is
--- done; any error rolls back all of it and is told to the client as it came. A client that reads this file itself needs
--- DELIMITER around each of them.
+-- The transaction as one call, in the two orders of the profiles. A missing row is an error, so that nothing is
+-- changed; any error rolls back the transaction and is passed on to the client unchanged. A client that reads this file
+-- itself needs DELIMITER around each of them.
 
 -- name: debit_credit
 -- Gray and Levine (appendix 1). Teller, account, history, branch; the branch follows from the teller's number.
@@ -21,7 +21,8 @@ BEGIN
     UPDATE account SET account_balance = account_balance + in_amount WHERE account_id = in_account_id;
     SET v_changed = v_changed + ROW_COUNT();
     SELECT account_balance INTO v_balance FROM account WHERE account_id = in_account_id;
-    INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (v_branch_id, in_teller_id, in_account_id, in_amount);
+    INSERT INTO history (branch_id, teller_id, account_id, amount, time_stamp)
+    VALUES (v_branch_id, in_teller_id, in_account_id, in_amount, CURRENT_TIMESTAMP(6));
     UPDATE branch SET branch_balance = branch_balance + in_amount WHERE branch_id = v_branch_id;
     SET v_changed = v_changed + ROW_COUNT();
     IF v_changed <> 3 THEN
@@ -47,7 +48,8 @@ BEGIN
     UPDATE account SET account_balance = account_balance + in_amount WHERE account_id = in_account_id;
     SET v_changed = v_changed + ROW_COUNT();
     SELECT account_balance INTO v_balance FROM account WHERE account_id = in_account_id;
-    INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (in_branch_id, in_teller_id, in_account_id, in_amount);
+    INSERT INTO history (branch_id, teller_id, account_id, amount, time_stamp)
+    VALUES (in_branch_id, in_teller_id, in_account_id, in_amount, CURRENT_TIMESTAMP(6));
     UPDATE teller SET teller_balance = teller_balance + in_amount WHERE teller_id = in_teller_id;
     SET v_changed = v_changed + ROW_COUNT();
     UPDATE branch SET branch_balance = branch_balance + in_amount WHERE branch_id = in_branch_id;

@@ -1,6 +1,6 @@
 -- The transaction as statements of the client, a round trip each, with START TRANSACTION and COMMIT around them; their
--- order is the profile's. ?1 stands for the first argument, and so on. Of several SQL statements under one name, the
--- rows of the last are the answer.
+-- order is the profile's. ?1 is the first argument, and so on. Of several SQL statements under one name, the rows of
+-- the last are the answer.
 
 -- name: teller
 UPDATE teller SET teller_balance = teller_balance + CAST(?1 AS DECIMAL(14, 2)) WHERE teller_id = ?2;

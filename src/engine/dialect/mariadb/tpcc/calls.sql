@@ -1,5 +1,5 @@
--- How a client calls the procedures of procedures.sql. Those that only read return the rows of the statements that they
--- stand for. The arguments of New-Order are w_id, d_id, c_id, the number of lines, whether all are local, the number of
+-- How a client calls the procedures of procedures.sql. The read-only ones return the rows of the statements that they
+-- replace. The arguments of New-Order are w_id, d_id, c_id, the number of lines, whether all are local, the number of
 -- passes; and for each line, as a row of the JSON array ?*, its number, supplying warehouse, item, quantity and pass.
 
 -- name: new_order

@@ -1,9 +1,9 @@
--- The relationships of clause 1.2 as constraints. The standard does not demand them; a result says whether they were
+-- The relationships of clause 1.2 as constraints. The standard does not require them; a result says whether they were
 -- declared.
 --
--- InnoDB wants an index on both ends. Where the referring columns have none it makes one: on history twice, on orders
+-- InnoDB needs an index on both sides. If the referring columns have none it creates one: on history twice, on orders
 -- none (orders_customer serves), on stock by item, on order_line by the stock row that supplied it. Every New-Order
--- then keeps the last of these, too.
+-- then maintains the last of these, too.
 
 -- name: district_warehouse
 ALTER TABLE district ADD CONSTRAINT district_warehouse FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id);

@@ -3,15 +3,15 @@
 --
 -- They do what statements.sql does, in the same order of locks: customer, district, warehouse; new_order, orders,
 -- order_line, customer. Each begins its transaction and ends it. An error of the server or of SIGNAL rolls back all of
--- it and is told to the client as it came: without that, a lock that was not to be had in time would leave the
+-- it and is passed on to the client unchanged: otherwise a lock timeout would leave the
 -- transaction open.
 --
--- Isolation: READ COMMITTED is enough, as for statements.sql. A row that is changed is read behind its UPDATE, under
--- its lock.
+-- Isolation: READ COMMITTED is sufficient, as for statements.sql. A changed row is read after its UPDATE, under its
+-- lock.
 --
--- Those that write answer with one text, its values with tabs between them: the protocol describes each column of each
--- answer anew, which took client and server more than the values themselves. A text of the population holds no tab and
--- no line end (clause 4.3.2.2).
+-- Those that write return one text, with tabs between its values: the protocol describes each column of each answer
+-- again, which cost client and server more than the values themselves. A text of the population contains no tab and no
+-- line end (clause 4.3.2.2).
 
 -- name: new_order
 -- Clause 2.4. in_lines is a JSON array of [number, supply_w_id, i_id, quantity, pass], in ascending order of pass,
@@ -58,8 +58,8 @@ BEGIN
     INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (in_w_id, in_d_id, v_o_id);
 
     WHILE v_pass < in_passes DO
-        UPDATE JSON_TABLE(in_lines, '$[*]' COLUMNS (supply_w_id int PATH '$[1]', i_id int PATH '$[2]', quantity int PATH '$[3]',
-                                                    pass int PATH '$[4]')) AS line
+        UPDATE JSON_TABLE(in_lines, '$[*]' COLUMNS (supply_w_id int PATH '$[1]', i_id int PATH '$[2]',
+                                                    quantity int PATH '$[3]', pass int PATH '$[4]')) AS line
          STRAIGHT_JOIN stock ON s_w_id = line.supply_w_id AND s_i_id = line.i_id
            SET s_quantity = CASE WHEN s_quantity >= line.quantity + 10 THEN s_quantity - line.quantity
                                  ELSE s_quantity - line.quantity + 91 END,
@@ -68,25 +68,28 @@ BEGIN
                s_remote_cnt = s_remote_cnt + CASE WHEN line.supply_w_id = in_w_id THEN 0 ELSE 1 END
          WHERE line.pass = v_pass;
 
-        INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount,
-                                ol_dist_info)
-        SELECT in_w_id, in_d_id, v_o_id, line.number, line.i_id, line.supply_w_id, NULL, line.quantity, line.quantity * i_price,
+        INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d,
+                                ol_quantity, ol_amount, ol_dist_info)
+        SELECT in_w_id, in_d_id, v_o_id, line.number, line.i_id, line.supply_w_id, NULL, line.quantity,
+               line.quantity * i_price,
                CASE in_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
                             WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
                             WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END
-          FROM JSON_TABLE(in_lines, '$[*]' COLUMNS (number int PATH '$[0]', supply_w_id int PATH '$[1]', i_id int PATH '$[2]',
-                                                    quantity int PATH '$[3]', pass int PATH '$[4]')) AS line
+          FROM JSON_TABLE(in_lines, '$[*]' COLUMNS (number int PATH '$[0]', supply_w_id int PATH '$[1]',
+                                                    i_id int PATH '$[2]', quantity int PATH '$[3]',
+                                                    pass int PATH '$[4]')) AS line
          STRAIGHT_JOIN item ON item.i_id = line.i_id
          STRAIGHT_JOIN stock ON s_w_id = line.supply_w_id AND s_i_id = line.i_id
          WHERE line.pass = v_pass;
         SET v_found = v_found + ROW_COUNT();
 
         SELECT GROUP_CONCAT('\n', CONCAT_WS('\t', line.number, i_name, i_price, s_quantity,
-                                           CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END)
+                                           CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%'
+                                                THEN 'B' ELSE 'G' END)
                             SEPARATOR '')
           INTO v_brought
-          FROM JSON_TABLE(in_lines, '$[*]' COLUMNS (number int PATH '$[0]', supply_w_id int PATH '$[1]', i_id int PATH '$[2]',
-                                                    pass int PATH '$[4]')) AS line
+          FROM JSON_TABLE(in_lines, '$[*]' COLUMNS (number int PATH '$[0]', supply_w_id int PATH '$[1]',
+                                                    i_id int PATH '$[2]', pass int PATH '$[4]')) AS line
          STRAIGHT_JOIN item ON item.i_id = line.i_id
          STRAIGHT_JOIN stock ON s_w_id = line.supply_w_id AND s_i_id = line.i_id
          WHERE line.pass = v_pass;
@@ -106,7 +109,8 @@ BEGIN
     ELSE
         COMMIT;
     END IF;
-    SELECT CONCAT(CONCAT_WS('\t', v_o_id, v_c_last, v_c_credit, COALESCE(v_now, ''), v_c_discount, v_w_tax, v_d_tax), v_lines) AS answer;
+    SELECT CONCAT(CONCAT_WS('\t', v_o_id, v_c_last, v_c_credit, COALESCE(v_now, ''), v_c_discount, v_w_tax, v_d_tax),
+                  v_lines) AS answer;
 END;
 
 -- name: payment
@@ -153,9 +157,9 @@ BEGIN
            c_payment_cnt = c_payment_cnt + 1,
            c_data = CASE c_credit
                WHEN 'BC' THEN LEFT(CONCAT(LPAD(c_id, GREATEST(4, LENGTH(c_id)), ' '), ' ', LPAD(c_d_id, 2, ' '), ' ',
-                                          LPAD(c_w_id, GREATEST(4, LENGTH(c_w_id)), ' '), ' ', LPAD(in_d_id, 2, ' '), ' ',
-                                          LPAD(in_w_id, GREATEST(4, LENGTH(in_w_id)), ' '), ' $', LPAD(in_amount, 7, ' '), ' ',
-                                          c_data), 500)
+                                          LPAD(c_w_id, GREATEST(4, LENGTH(c_w_id)), ' '), ' ', LPAD(in_d_id, 2, ' '),
+                                          ' ', LPAD(in_w_id, GREATEST(4, LENGTH(in_w_id)), ' '), ' $',
+                                          LPAD(in_amount, 7, ' '), ' ', c_data), 500)
                ELSE c_data END
      WHERE c_w_id = in_c_w_id AND c_d_id = in_c_d_id AND c_id = in_c_id;
     SET v_changed = v_changed + ROW_COUNT();
@@ -171,9 +175,10 @@ BEGIN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'Payment: there is no such customer, district or warehouse';
     END IF;
 
-    SELECT CONCAT_WS('\t', v_now, w_street_1, w_street_2, w_city, w_state, w_zip, d_street_1, d_street_2, d_city, d_state, d_zip,
-           c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-           c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END)
+    SELECT CONCAT_WS('\t', v_now, w_street_1, w_street_2, w_city, w_state, w_zip, d_street_1, d_street_2, d_city,
+           d_state, d_zip, c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone,
+           c_since, c_credit, c_credit_lim, c_discount, c_balance,
+           CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END)
       INTO v_answer
       FROM warehouse CROSS JOIN district CROSS JOIN customer
      WHERE w_id = in_w_id AND d_w_id = in_w_id AND d_id = in_d_id
@@ -209,11 +214,12 @@ BEGIN
         END IF;
     END IF;
 
-    SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id, ol_supply_w_id, ol_i_id, ol_quantity,
-           ol_amount, ol_delivery_d
+    SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id, ol_supply_w_id, ol_i_id,
+           ol_quantity, ol_amount, ol_delivery_d
       FROM customer
      STRAIGHT_JOIN orders ON o_w_id = in_w_id AND o_d_id = in_d_id
-                         AND o_id = (SELECT MAX(o_id) FROM orders WHERE o_w_id = in_w_id AND o_d_id = in_d_id AND o_c_id = in_c_id)
+                         AND o_id = (SELECT MAX(o_id) FROM orders
+                                     WHERE o_w_id = in_w_id AND o_d_id = in_d_id AND o_c_id = in_c_id)
      STRAIGHT_JOIN order_line ON ol_w_id = in_w_id AND ol_d_id = in_d_id AND ol_o_id = o_id
      WHERE c_w_id = in_w_id AND c_d_id = in_d_id AND c_id = in_c_id
      ORDER BY ol_number;
@@ -246,7 +252,8 @@ BEGIN
            FOR UPDATE;
         IF v_o_id IS NOT NULL THEN
             DELETE FROM new_order WHERE no_w_id = in_w_id AND no_d_id = v_d_id AND no_o_id = v_o_id;
-            UPDATE orders SET o_carrier_id = in_o_carrier_id WHERE o_w_id = in_w_id AND o_d_id = v_d_id AND o_id = v_o_id;
+            UPDATE orders SET o_carrier_id = in_o_carrier_id
+             WHERE o_w_id = in_w_id AND o_d_id = v_d_id AND o_id = v_o_id;
             SELECT o_c_id INTO v_c_id FROM orders WHERE o_w_id = in_w_id AND o_d_id = v_d_id AND o_id = v_o_id;
             UPDATE order_line
                SET ol_delivery_d = CURRENT_TIMESTAMP(6)
@@ -276,6 +283,7 @@ CREATE PROCEDURE stock_level(IN in_w_id int, IN in_d_id int, IN in_threshold int
 READS SQL DATA
 SELECT COUNT(DISTINCT s_i_id)
   FROM district
- STRAIGHT_JOIN order_line ON ol_w_id = in_w_id AND ol_d_id = in_d_id AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id
+ STRAIGHT_JOIN order_line ON ol_w_id = in_w_id AND ol_d_id = in_d_id
+                          AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id
  STRAIGHT_JOIN stock ON s_w_id = in_w_id AND s_i_id = ol_i_id
  WHERE d_w_id = in_w_id AND d_id = in_d_id AND s_quantity < in_threshold;

@@ -1,12 +1,13 @@
--- Takes back what transactions did to a loaded population (graymark restore), in one transaction. The statements with a
--- title run when it is committed: each returns the rows that do not show what every row of the population shows (clause
+-- Undoes the effects of transactions on a loaded population (graymark restore), in one transaction. The statements with
+-- a
+-- title run after the commit: each returns the rows that do not match what every row of the population has (clause
 -- 4.3.3.1).
 --
--- What was touched is found from what the transactions themselves left behind, by index, so that the work is in
+-- Changed rows are found by index from what the transactions themselves left behind, so that the work is in
 -- proportion to theirs: orders above 3000 are placed by New-Order, and their lines name the stock rows that it changed;
 -- orders above 2100 with a carrier are delivered since the load, and name their customers; history rows of Payment name
 -- theirs. Payment puts four blanks between the names of warehouse and district into H_DATA (clause 2.5.2.2), and the
--- texts of the population have no blanks (4.3.2.2), so its rows are told from loaded ones whatever the clock said.
+-- texts of the population have no blanks (4.3.2.2), so its rows differ from loaded ones whatever the clock was.
 --
 -- What cannot be computed from constants (S_QUANTITY, C_DATA of bad credit) is generated anew from the seed for the
 -- keys that are needed: a statement with the note "generates" names them as warehouse and place within the warehouse's
@@ -14,7 +15,8 @@
 
 -- name: lock
 -- Nobody else reads or writes meanwhile. With autocommit off, the locks do not end the transaction, nor it them.
-LOCK TABLES warehouse WRITE, district WRITE, customer WRITE, history WRITE, new_order WRITE, orders WRITE, order_line WRITE, stock WRITE;
+LOCK TABLES warehouse WRITE, district WRITE, customer WRITE, history WRITE, new_order WRITE, orders WRITE,
+            order_line WRITE, stock WRITE;
 
 -- name: delivered orders
 CREATE TEMPORARY TABLE delivered_order (PRIMARY KEY (o_w_id, o_d_id, o_id)) ENGINE = InnoDB
@@ -29,18 +31,21 @@ SELECT o_w_id AS w_id, o_d_id AS d_id, o_c_id AS c_id FROM delivered_order
 SELECT h_c_w_id, h_c_d_id, h_c_id FROM history WHERE h_data LIKE '%    %';
 
 -- name: customers made ready
-CREATE TEMPORARY TABLE initial_customer (c_id int, c_d_id int, c_w_id int, c_data varchar(500), PRIMARY KEY (c_w_id, c_d_id, c_id))
+CREATE TEMPORARY TABLE initial_customer (c_id int, c_d_id int, c_w_id int, c_data varchar(500),
+                                         PRIMARY KEY (c_w_id, c_d_id, c_id))
 ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- name: customer data
 -- generates: customer (c_id, c_d_id, c_w_id, c_data)
 -- Only Payments of customers with bad credit change C_DATA.
 SELECT c_w_id, (c_d_id - 1) * 3000 + customer.c_id - 1
-  FROM touched_customer STRAIGHT_JOIN customer ON c_w_id = w_id AND c_d_id = d_id AND customer.c_id = touched_customer.c_id
+  FROM touched_customer
+ STRAIGHT_JOIN customer ON c_w_id = w_id AND c_d_id = d_id AND customer.c_id = touched_customer.c_id
  WHERE c_credit = 'BC';
 
 -- name: stock made ready
-CREATE TEMPORARY TABLE initial_stock (s_i_id int, s_w_id int, s_quantity int, s_data varchar(50), PRIMARY KEY (s_w_id, s_i_id))
+CREATE TEMPORARY TABLE initial_stock (s_i_id int, s_w_id int, s_quantity int, s_data varchar(50),
+                                      PRIMARY KEY (s_w_id, s_i_id))
 ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- name: stock quantities
@@ -67,7 +72,8 @@ DELETE orders
 -- name: orders
 -- undoes: orders
 UPDATE delivered_order STRAIGHT_JOIN orders
-    ON orders.o_w_id = delivered_order.o_w_id AND orders.o_d_id = delivered_order.o_d_id AND orders.o_id = delivered_order.o_id
+    ON orders.o_w_id = delivered_order.o_w_id AND orders.o_d_id = delivered_order.o_d_id
+   AND orders.o_id = delivered_order.o_id
    SET orders.o_carrier_id = NULL;
 
 -- name: order_line
@@ -87,8 +93,10 @@ DELETE FROM history WHERE h_data LIKE '%    %';
 -- name: customer
 -- undoes: customer
 UPDATE touched_customer AS touched
- STRAIGHT_JOIN customer ON customer.c_w_id = touched.w_id AND customer.c_d_id = touched.d_id AND customer.c_id = touched.c_id
-  LEFT JOIN initial_customer AS initial ON initial.c_w_id = touched.w_id AND initial.c_d_id = touched.d_id AND initial.c_id = touched.c_id
+ STRAIGHT_JOIN customer ON customer.c_w_id = touched.w_id AND customer.c_d_id = touched.d_id
+                       AND customer.c_id = touched.c_id
+  LEFT JOIN initial_customer AS initial
+         ON initial.c_w_id = touched.w_id AND initial.c_d_id = touched.d_id AND initial.c_id = touched.c_id
    SET customer.c_balance = -10.00,
        customer.c_ytd_payment = 10.00,
        customer.c_payment_cnt = 1,
@@ -100,7 +108,8 @@ UPDATE touched_customer AS touched
 -- S_DATA never changes. Where it is not what the seed gives, someone else has written, and the row is left for the
 -- conditions to find.
 UPDATE initial_stock AS initial
- STRAIGHT_JOIN stock ON stock.s_w_id = initial.s_w_id AND stock.s_i_id = initial.s_i_id AND stock.s_data = initial.s_data
+ STRAIGHT_JOIN stock ON stock.s_w_id = initial.s_w_id AND stock.s_i_id = initial.s_i_id
+                    AND stock.s_data = initial.s_data
    SET stock.s_quantity = initial.s_quantity,
        stock.s_ytd = 0,
        stock.s_order_cnt = 0,
@@ -133,25 +142,29 @@ SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, c_payment_cnt, c_delivery
 SELECT h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount
   FROM history
  WHERE h_amount <> 10.00 OR h_w_id <> h_c_w_id OR h_d_id <> h_c_d_id
-    OR h_date <> (SELECT TIMESTAMPADD(MICROSECOND, JSON_EXTRACT(manifest, '$.date'), '1970-01-01 00:00:00.000000') FROM graymark_manifest);
+    OR h_date <> (SELECT TIMESTAMPADD(MICROSECOND, JSON_EXTRACT(manifest, '$.date'), '1970-01-01 00:00:00.000000')
+                  FROM graymark_manifest);
 
 -- name: initial new_order
 -- title: NO_O_ID is from 2101 to 3000
 SELECT no_w_id, no_d_id, no_o_id FROM new_order WHERE no_o_id NOT BETWEEN 2101 AND 3000;
 
 -- name: initial orders
--- title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, and O_ENTRY_D is the population's date
+-- title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, O_ENTRY_D is the population's date
 SELECT o_w_id, o_d_id, o_id, o_carrier_id, o_all_local, o_entry_d
   FROM orders
  WHERE o_id NOT BETWEEN 1 AND 3000 OR (o_carrier_id IS NULL) <> (o_id > 2100) OR o_all_local <> 1
-    OR o_entry_d <> (SELECT TIMESTAMPADD(MICROSECOND, JSON_EXTRACT(manifest, '$.date'), '1970-01-01 00:00:00.000000') FROM graymark_manifest);
+    OR o_entry_d <> (SELECT TIMESTAMPADD(MICROSECOND, JSON_EXTRACT(manifest, '$.date'), '1970-01-01 00:00:00.000000')
+                     FROM graymark_manifest);
 
 -- name: initial order_line
--- title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, and the home warehouse supplies
+-- title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, the home warehouse supplies
 SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_supply_w_id, ol_delivery_d, ol_quantity
   FROM order_line
- WHERE ol_o_id NOT BETWEEN 1 AND 3000 OR (ol_delivery_d IS NULL) <> (ol_o_id > 2100) OR ol_quantity <> 5 OR ol_supply_w_id <> ol_w_id;
+ WHERE ol_o_id NOT BETWEEN 1 AND 3000 OR (ol_delivery_d IS NULL) <> (ol_o_id > 2100) OR ol_quantity <> 5
+    OR ol_supply_w_id <> ol_w_id;
 
 -- name: initial stock
 -- title: S_YTD = S_ORDER_CNT = S_REMOTE_CNT = 0
-SELECT s_w_id, s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_ytd <> 0 OR s_order_cnt <> 0 OR s_remote_cnt <> 0;
+SELECT s_w_id, s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock
+ WHERE s_ytd <> 0 OR s_order_cnt <> 0 OR s_remote_cnt <> 0;

@@ -46,8 +46,9 @@ UPDATE JSON_TABLE(?*, '$[*]' COLUMNS (supply_w_id int PATH '$[1]', i_id int PATH
        s_order_cnt = s_order_cnt + 1,
        s_remote_cnt = s_remote_cnt + line.remote;
 SELECT line.place, s_quantity,
-       CASE ?1 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05
-               WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END,
+       CASE ?1 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
+               WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
+               WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END,
        s_data
   FROM JSON_TABLE(?*, '$[*]' COLUMNS (place int PATH '$[0]', supply_w_id int PATH '$[1]', i_id int PATH '$[2]')) AS line
  STRAIGHT_JOIN stock ON s_w_id = line.supply_w_id AND s_i_id = line.i_id;
@@ -67,8 +68,8 @@ INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (?1, ?2, ?3);
 -- name: new_order_line
 -- access: write
 -- ?1 w_id, ?2 d_id, ?3 o_id; ?* number, i_id, supply_w_id, quantity, amount, dist_info
-INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount,
-                        ol_dist_info)
+INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity,
+                        ol_amount, ol_dist_info)
 SELECT ?1, ?2, ?3, line.number, line.i_id, line.supply_w_id, NULL, line.quantity, line.amount, line.dist_info
   FROM JSON_TABLE(?*, '$[*]' COLUMNS (number int PATH '$[0]', i_id int PATH '$[1]', supply_w_id int PATH '$[2]',
                                       quantity int PATH '$[3]', amount decimal(6, 2) PATH '$[4]',
@@ -100,8 +101,8 @@ UPDATE customer
                                       LPAD(CAST(?6 AS DECIMAL(12, 2)), 7, ' '), ' ', c_data), 500)
            ELSE c_data END
  WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
-SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-       c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END
+SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+       c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END
   FROM customer
  WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
 
@@ -125,8 +126,8 @@ UPDATE (SELECT named.c_id AS chosen
                                       LPAD(?1, GREATEST(4, LENGTH(?1)), ' '), ' $',
                                       LPAD(CAST(?6 AS DECIMAL(12, 2)), 7, ' '), ' ', c_data), 500)
            ELSE c_data END;
-SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-       c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END
+SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+       c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END
   FROM (SELECT named.c_id AS chosen
           FROM (SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_first, c_id) AS place, COUNT(*) OVER () AS total
                   FROM customer
@@ -144,8 +145,8 @@ RETURNING h_date;
 -- name: order_status_by_id
 -- access: read
 -- ?1 w_id, ?2 d_id, ?3 c_id
-SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id, ol_supply_w_id, ol_i_id, ol_quantity, ol_amount,
-       ol_delivery_d
+SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id, ol_supply_w_id, ol_i_id, ol_quantity,
+       ol_amount, ol_delivery_d
   FROM customer
  STRAIGHT_JOIN orders ON o_w_id = ?1 AND o_d_id = ?2
                      AND o_id = (SELECT MAX(o_id) FROM orders WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_c_id = ?3)
@@ -156,8 +157,8 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id
 -- name: order_status_by_name
 -- access: read
 -- ?1 w_id, ?2 d_id, ?3 c_last
-SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id, ol_supply_w_id, ol_i_id, ol_quantity, ol_amount,
-       ol_delivery_d
+SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id, ol_supply_w_id, ol_i_id, ol_quantity,
+       ol_amount, ol_delivery_d
   FROM (SELECT named.c_id AS chosen
           FROM (SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_first, c_id) AS place, COUNT(*) OVER () AS total
                   FROM customer
@@ -166,7 +167,8 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id
  STRAIGHT_JOIN customer ON c_w_id = ?1 AND c_d_id = ?2 AND c_id = namesake.chosen
  STRAIGHT_JOIN orders ON orders.o_w_id = ?1 AND orders.o_d_id = ?2
                      AND orders.o_id = (SELECT MAX(latest.o_id) FROM orders AS latest
-                                         WHERE latest.o_w_id = ?1 AND latest.o_d_id = ?2 AND latest.o_c_id = customer.c_id)
+                                         WHERE latest.o_w_id = ?1 AND latest.o_d_id = ?2
+                                           AND latest.o_c_id = customer.c_id)
  STRAIGHT_JOIN order_line ON ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
  ORDER BY ol_number;
 
@@ -202,7 +204,8 @@ SELECT taken.d_id, SUM(ol_amount)
 -- name: delivery_customer
 -- access: write
 -- ?1 w_id; ?* d_id, c_id, amount
-UPDATE JSON_TABLE(?*, '$[*]' COLUMNS (d_id int PATH '$[0]', c_id int PATH '$[1]', amount decimal(12, 2) PATH '$[2]')) AS taken
+UPDATE JSON_TABLE(?*, '$[*]' COLUMNS (d_id int PATH '$[0]', c_id int PATH '$[1]',
+                                      amount decimal(12, 2) PATH '$[2]')) AS taken
  STRAIGHT_JOIN customer ON c_w_id = ?1 AND c_d_id = taken.d_id AND customer.c_id = taken.c_id
    SET c_balance = c_balance + taken.amount,
        c_delivery_cnt = c_delivery_cnt + 1;

@@ -1,8 +1,8 @@
--- What the dialect mysql-plain says otherwise than mariadb: no RETURNING and no JSON_TABLE. A statement with arguments
--- that have several places is sent once for each of them. Of several SQL statements under one name, those that return
--- rows give the answer.
+-- Differences between the dialects mysql-plain and mariadb: no RETURNING and no JSON_TABLE. A statement with column
+-- arguments is sent once for each of their rows. Of several SQL statements under one name, those that return rows give
+-- the answer.
 --
--- Dates are the server's: where one cannot be read back by a key, it is kept in a variable of the session.
+-- Dates are set by the server: if one cannot be read back by a key, it is stored in a variable of the session.
 
 -- name: new_order_item
 -- access: read
@@ -19,8 +19,9 @@ UPDATE stock
        s_remote_cnt = s_remote_cnt + ?6
  WHERE s_w_id = ?3 AND s_i_id = ?4;
 SELECT ?2, s_quantity,
-       CASE ?1 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05
-               WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END,
+       CASE ?1 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
+               WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
+               WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END,
        s_data
   FROM stock
  WHERE s_w_id = ?3 AND s_i_id = ?4;
@@ -35,8 +36,8 @@ SELECT o_entry_d FROM orders WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_id = ?3;
 -- name: new_order_line
 -- access: write
 -- ?1 w_id, ?2 d_id, ?3 o_id, ?4 number, ?5 i_id, ?6 supply_w_id, ?7 quantity, ?8 amount, ?9 dist_info
-INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount,
-                        ol_dist_info)
+INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity,
+                        ol_amount, ol_dist_info)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7, ?8, ?9);
 
 -- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never
@@ -60,8 +61,8 @@ UPDATE customer
                                       LPAD(CAST(?6 AS DECIMAL(12, 2)), 7, ' '), ' ', c_data), 500)
            ELSE c_data END
  WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = @payer;
-SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-       c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END
+SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+       c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END
   FROM customer
  WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = @payer;
 
@@ -69,7 +70,8 @@ SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state,
 -- access: write
 -- ?1 c_id, ?2 c_d_id, ?3 c_w_id, ?4 d_id, ?5 w_id, ?6 amount, ?7 data
 SET @paid = CURRENT_TIMESTAMP(6);
-INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES (?1, ?2, ?3, ?4, ?5, @paid, ?6, ?7);
+INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
+VALUES (?1, ?2, ?3, ?4, ?5, @paid, ?6, ?7);
 SELECT @paid;
 
 -- Takes the oldest open order of a district out of the queue. Who comes second waits for the row, finds it gone and

@@ -1,6 +1,6 @@
 -- The nine tables of TPC-C (clause 1.3) in SQL that nearly every database speaks. {time} is the dialect's type of date
 -- and time with fractions of a second, {options} what it adds to a table. Texts should be compared by their bytes:
--- C_FIRST is sorted by.
+-- C_FIRST is sorted by, and {bytes} stands where a database has to be told.
 
 -- name: warehouse
 CREATE TABLE warehouse (
@@ -37,9 +37,9 @@ CREATE TABLE customer (
     c_id           INTEGER        NOT NULL,
     c_d_id         INTEGER        NOT NULL,
     c_w_id         INTEGER        NOT NULL,
-    c_first        VARCHAR(16)    NOT NULL,
+    c_first        VARCHAR(16)    {bytes} NOT NULL,
     c_middle       CHAR(2)        NOT NULL,
-    c_last         VARCHAR(16)    NOT NULL,
+    c_last         VARCHAR(16)    {bytes} NOT NULL,
     c_street_1     VARCHAR(20)    NOT NULL,
     c_street_2     VARCHAR(20)    NOT NULL,
     c_city         VARCHAR(20)    NOT NULL,

@@ -77,8 +77,8 @@ SET c_balance = c_balance - ?6,
     c_payment_cnt = c_payment_cnt + 1,
     c_data = CASE c_credit WHEN 'BC' THEN SUBSTRING(?note || c_data, 1, 500) ELSE c_data END
 WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
-SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-    c_discount, c_balance, CASE c_credit WHEN 'BC' THEN SUBSTRING(c_data, 1, 200) ELSE '' END
+SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+    c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN SUBSTRING(c_data, 1, 200) ELSE '' END
 FROM customer
 WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
 
@@ -92,8 +92,8 @@ SET c_balance = c_balance - ?6,
     c_payment_cnt = c_payment_cnt + 1,
     c_data = CASE c_credit WHEN 'BC' THEN SUBSTRING(?note || c_data, 1, 500) ELSE c_data END
 WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?7;
-SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-    c_discount, c_balance, CASE c_credit WHEN 'BC' THEN SUBSTRING(c_data, 1, 200) ELSE '' END
+SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+    c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN SUBSTRING(c_data, 1, 200) ELSE '' END
 FROM customer
 WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?7;
 
@@ -112,7 +112,8 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id
 FROM customer, orders, order_line
 WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3
     AND o_w_id = ?1 AND o_d_id = ?2
-    AND o_id = (SELECT MAX(newest.o_id) FROM orders newest WHERE newest.o_w_id = ?1 AND newest.o_d_id = ?2 AND newest.o_c_id = ?3)
+    AND o_id = (SELECT MAX(newest.o_id) FROM orders newest
+                WHERE newest.o_w_id = ?1 AND newest.o_d_id = ?2 AND newest.o_c_id = ?3)
     AND ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
 ORDER BY ol_number;
 
@@ -125,7 +126,8 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id
 FROM customer, orders, order_line
 WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?4
     AND o_w_id = ?1 AND o_d_id = ?2
-    AND o_id = (SELECT MAX(newest.o_id) FROM orders newest WHERE newest.o_w_id = ?1 AND newest.o_d_id = ?2 AND newest.o_c_id = ?4)
+    AND o_id = (SELECT MAX(newest.o_id) FROM orders newest
+                WHERE newest.o_w_id = ?1 AND newest.o_d_id = ?2 AND newest.o_c_id = ?4)
     AND ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
 ORDER BY ol_number;
 

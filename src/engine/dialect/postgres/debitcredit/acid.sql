@@ -1,5 +1,5 @@
--- Statements of the tests of `graymark acid debitcredit`: what they look at beside the transaction. What each takes and
--- gives stands in its notes; `money` is an amount.
+-- Statements of the tests of `graymark acid debitcredit`: queries besides the transaction. Their notes list arguments
+-- and results; `money` is an amount.
 
 -- name: account
 -- access: read

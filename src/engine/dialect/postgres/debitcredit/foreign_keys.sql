@@ -2,7 +2,9 @@
 -- which none does.
 
 -- name: account_branch
-ALTER TABLE debitcredit.account ADD CONSTRAINT account_branch FOREIGN KEY (branch_id) REFERENCES debitcredit.branch (branch_id);
+ALTER TABLE debitcredit.account ADD CONSTRAINT account_branch FOREIGN KEY (branch_id)
+    REFERENCES debitcredit.branch (branch_id);
 
 -- name: teller_branch
-ALTER TABLE debitcredit.teller ADD CONSTRAINT teller_branch FOREIGN KEY (branch_id) REFERENCES debitcredit.branch (branch_id);
+ALTER TABLE debitcredit.teller ADD CONSTRAINT teller_branch FOREIGN KEY (branch_id)
+    REFERENCES debitcredit.branch (branch_id);

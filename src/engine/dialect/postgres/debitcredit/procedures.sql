@@ -2,7 +2,8 @@
 -- missing is an error, so that nothing is done.
 
 -- Gray and Levine (appendix 1): teller, account, history, branch; the branch follows from the teller's number.
-CREATE OR REPLACE FUNCTION debitcredit.debit_credit(p_teller_id integer, p_account_id integer, p_amount numeric) RETURNS numeric
+CREATE OR REPLACE FUNCTION debitcredit.debit_credit(p_teller_id integer, p_account_id integer, p_amount numeric)
+    RETURNS numeric
 LANGUAGE plpgsql AS $$
 DECLARE
     branch_radix CONSTANT integer := 1000000;
@@ -29,7 +30,8 @@ END
 $$;
 
 -- TPC-B (clause 1.2), TPC-A likewise: account, history, teller, branch; the branch is given with the input.
-CREATE OR REPLACE FUNCTION debitcredit.tpc(p_branch_id integer, p_teller_id integer, p_account_id integer, p_amount numeric)
+CREATE OR REPLACE FUNCTION debitcredit.tpc(p_branch_id integer, p_teller_id integer, p_account_id integer,
+                                           p_amount numeric)
 RETURNS numeric
 LANGUAGE plpgsql AS $$
 DECLARE

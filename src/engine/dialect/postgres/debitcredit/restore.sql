@@ -1,6 +1,6 @@
--- Takes back what transactions did to a loaded population (graymark restore), in one transaction: every balance is zero
--- again, and the history is empty. The statements with a title run when it is committed: each returns the rows that are
--- not as they were loaded.
+-- Undoes the effects of transactions on a loaded population (graymark restore), in one transaction: every balance is
+-- zero again, and the history is empty. The statements with a title run after the commit: each returns the rows that do
+-- not match the load.
 
 -- name: lock
 -- Nobody else writes meanwhile. Readers may go on.
@@ -24,7 +24,8 @@ DELETE FROM debitcredit.history;
 
 -- name: balances
 -- title: Every balance is zero
-SELECT 'account' AS kind, account_id AS id, account_balance AS balance FROM debitcredit.account WHERE account_balance <> 0
+SELECT 'account' AS kind, account_id AS id, account_balance AS balance FROM debitcredit.account
+ WHERE account_balance <> 0
 UNION ALL
 SELECT 'teller', teller_id, teller_balance FROM debitcredit.teller WHERE teller_balance <> 0
 UNION ALL

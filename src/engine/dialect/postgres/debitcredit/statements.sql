@@ -9,7 +9,8 @@ UPDATE debitcredit.account SET account_balance = account_balance + $1::numeric W
 RETURNING account_balance;
 
 -- name: history
-INSERT INTO debitcredit.history (branch_id, teller_id, account_id, amount) VALUES ($1::integer, $2::integer, $3::integer, $4::numeric);
+INSERT INTO debitcredit.history (branch_id, teller_id, account_id, amount)
+VALUES ($1::integer, $2::integer, $3::integer, $4::numeric);
 
 -- name: branch
 UPDATE debitcredit.branch SET branch_balance = branch_balance + $1::numeric WHERE branch_id = $2::integer;

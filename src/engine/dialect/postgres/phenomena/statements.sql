@@ -1,4 +1,4 @@
--- What the sessions of phenomena do, on a table of Graymark's own: see `table.sql`.
+-- Statements of the sessions in tests of phenomena, on a table of Graymark's own: see `table.sql`.
 
 -- name: wipe
 -- access: write

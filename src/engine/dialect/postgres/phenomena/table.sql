@@ -1,5 +1,5 @@
--- The table on which `graymark acid` looks for phenomena: made before, and dropped behind them. A row has a key, a group
--- and a value. `{schema}` is the schema of the workload's tables.
+-- The table in which `graymark acid` tests for phenomena: created before, and dropped after them. A row has a key, a
+-- group and a value. `{schema}` is the schema of the workload's tables.
 
 -- name: create
 -- access: write

@@ -1,5 +1,5 @@
--- Statements of the tests of `graymark acid tpcc`: what they look at beside the transactions, and what they change. What
--- each takes and gives stands in its notes; `money` is an amount.
+-- Statements of the tests of `graymark acid tpcc`: what they look at beside the transactions, and what they change.
+-- What each takes and gives stands in its notes; `money` is an amount.
 -- name: warehouse
 -- access: read
 -- takes: w
@@ -75,7 +75,8 @@ UPDATE tpcc.customer
                                  WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = c_id),
        c_delivery_cnt = c_delivery_cnt + (SELECT count(*)
                                             FROM tpcc.orders
-                                            JOIN tpcc.new_order ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
+                                            JOIN tpcc.new_order
+                                              ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
                                            WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = c_id)
  WHERE c_w_id = $1 AND c_d_id = $2
    AND c_id IN (SELECT o_c_id

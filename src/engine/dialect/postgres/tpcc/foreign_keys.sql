@@ -1,26 +1,31 @@
--- The relationships of clause 1.2 as constraints. The standard does not demand them; a result says whether they were
+-- The relationships of clause 1.2 as constraints. The standard does not require them; a result says whether they were
 -- declared.
 
 -- name: district_warehouse
 ALTER TABLE tpcc.district ADD CONSTRAINT district_warehouse FOREIGN KEY (d_w_id) REFERENCES tpcc.warehouse (w_id);
 
 -- name: customer_district
-ALTER TABLE tpcc.customer ADD CONSTRAINT customer_district FOREIGN KEY (c_w_id, c_d_id) REFERENCES tpcc.district (d_w_id, d_id);
+ALTER TABLE tpcc.customer ADD CONSTRAINT customer_district FOREIGN KEY (c_w_id, c_d_id)
+    REFERENCES tpcc.district (d_w_id, d_id);
 
 -- name: history_customer
 ALTER TABLE tpcc.history
-    ADD CONSTRAINT history_customer FOREIGN KEY (h_c_w_id, h_c_d_id, h_c_id) REFERENCES tpcc.customer (c_w_id, c_d_id, c_id);
+    ADD CONSTRAINT history_customer FOREIGN KEY (h_c_w_id, h_c_d_id, h_c_id)
+        REFERENCES tpcc.customer (c_w_id, c_d_id, c_id);
 
 -- name: history_district
-ALTER TABLE tpcc.history ADD CONSTRAINT history_district FOREIGN KEY (h_w_id, h_d_id) REFERENCES tpcc.district (d_w_id, d_id);
+ALTER TABLE tpcc.history ADD CONSTRAINT history_district FOREIGN KEY (h_w_id, h_d_id)
+    REFERENCES tpcc.district (d_w_id, d_id);
 
 -- name: orders_customer_key
 ALTER TABLE tpcc.orders
-    ADD CONSTRAINT orders_customer_key FOREIGN KEY (o_w_id, o_d_id, o_c_id) REFERENCES tpcc.customer (c_w_id, c_d_id, c_id);
+    ADD CONSTRAINT orders_customer_key FOREIGN KEY (o_w_id, o_d_id, o_c_id)
+        REFERENCES tpcc.customer (c_w_id, c_d_id, c_id);
 
 -- name: new_order_orders
 ALTER TABLE tpcc.new_order
-    ADD CONSTRAINT new_order_orders FOREIGN KEY (no_w_id, no_d_id, no_o_id) REFERENCES tpcc.orders (o_w_id, o_d_id, o_id);
+    ADD CONSTRAINT new_order_orders FOREIGN KEY (no_w_id, no_d_id, no_o_id)
+        REFERENCES tpcc.orders (o_w_id, o_d_id, o_id);
 
 -- name: stock_warehouse
 ALTER TABLE tpcc.stock ADD CONSTRAINT stock_warehouse FOREIGN KEY (s_w_id) REFERENCES tpcc.warehouse (w_id);
@@ -30,7 +35,8 @@ ALTER TABLE tpcc.stock ADD CONSTRAINT stock_item FOREIGN KEY (s_i_id) REFERENCES
 
 -- name: order_line_orders
 ALTER TABLE tpcc.order_line
-    ADD CONSTRAINT order_line_orders FOREIGN KEY (ol_w_id, ol_d_id, ol_o_id) REFERENCES tpcc.orders (o_w_id, o_d_id, o_id);
+    ADD CONSTRAINT order_line_orders FOREIGN KEY (ol_w_id, ol_d_id, ol_o_id)
+        REFERENCES tpcc.orders (o_w_id, o_d_id, o_id);
 
 -- name: order_line_stock
 ALTER TABLE tpcc.order_line

@@ -1,5 +1,5 @@
--- Primary keys (clause 1.2) and the two further access paths that the transactions need, made after the rows are
--- loaded. The largest tables come first, as several sessions share the work.
+-- Primary keys (clause 1.2) and the two further access paths that the transactions need, created after the rows are
+-- loaded. The largest tables come first, because several sessions share the work.
 
 -- name: order_line_pkey
 ALTER TABLE tpcc.order_line ADD CONSTRAINT order_line_pkey PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number);

@@ -55,7 +55,8 @@ BEGIN
     RETURNING d_next_o_id - 1, d_tax INTO STRICT out_o_id, out_d_tax;
 
     INSERT INTO tpcc.orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
-    VALUES (in_w_id, in_d_id, out_o_id, in_c_id, CURRENT_TIMESTAMP, NULL, ol_cnt, (in_w_id = ALL (in_supply_w_id))::integer)
+    VALUES (in_w_id, in_d_id, out_o_id, in_c_id, CURRENT_TIMESTAMP, NULL, ol_cnt,
+            (in_w_id = ALL (in_supply_w_id))::integer)
     RETURNING o_entry_d INTO STRICT out_o_entry_d;
 
     INSERT INTO tpcc.new_order (no_w_id, no_d_id, no_o_id) VALUES (in_w_id, in_d_id, out_o_id);
@@ -78,8 +79,9 @@ BEGIN
               JOIN tpcc.item ON item.i_id = line.i_id
              WHERE s_w_id = line.supply_w_id AND s_i_id = line.i_id AND line.pass = this_pass
             RETURNING line.number, line.i_id, line.supply_w_id, line.quantity, i_name, i_price, s_quantity,
-                      CASE in_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
-                                   WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
+                      CASE in_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03
+                                   WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06
+                                   WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
                                    WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END AS dist_info,
                       CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END AS brand
         ), inserted AS (
@@ -163,13 +165,15 @@ BEGIN
            c_ytd_payment = c_ytd_payment + in_amount,
            c_payment_cnt = c_payment_cnt + 1,
            c_data = CASE c_credit WHEN 'BC' THEN left(format('%4s %2s %4s %2s %4s $%7s %s',
-                                                          c_id, c_d_id, c_w_id, in_d_id, in_w_id, in_amount, c_data), 500)
+                                                          c_id, c_d_id, c_w_id, in_d_id, in_w_id, in_amount,
+                                                          c_data), 500)
                                   ELSE c_data END
      WHERE c_w_id = in_c_w_id AND c_d_id = in_c_d_id AND c_id = out_c_id
-    RETURNING c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-              c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END
-      INTO STRICT out_c_first, out_c_middle, out_c_last, out_c_street_1, out_c_street_2, out_c_city, out_c_state, out_c_zip,
-              out_c_phone, out_c_since, out_c_credit, out_c_credit_lim, out_c_discount, out_c_balance, out_c_data;
+    RETURNING c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+              c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END
+      INTO STRICT out_c_first, out_c_middle, out_c_last, out_c_street_1, out_c_street_2, out_c_city, out_c_state,
+                  out_c_zip, out_c_phone, out_c_since, out_c_credit, out_c_credit_lim, out_c_discount, out_c_balance,
+                  out_c_data;
 
     UPDATE tpcc.district
        SET d_ytd = d_ytd + in_amount
@@ -185,7 +189,8 @@ BEGIN
       INTO STRICT warehouse_name, out_w_street_1, out_w_street_2, out_w_city, out_w_state, out_w_zip;
 
     INSERT INTO tpcc.history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
-    VALUES (out_c_id, in_c_d_id, in_c_w_id, in_d_id, in_w_id, CURRENT_TIMESTAMP, in_amount, warehouse_name || '    ' || district_name)
+    VALUES (out_c_id, in_c_d_id, in_c_w_id, in_d_id, in_w_id, CURRENT_TIMESTAMP, in_amount,
+            warehouse_name || '    ' || district_name)
     RETURNING h_date INTO STRICT out_h_date;
 END;
 $$;
@@ -270,14 +275,16 @@ BEGIN
         ), taken AS (
             DELETE FROM tpcc.new_order
              USING oldest
-             WHERE new_order.no_w_id = in_w_id AND new_order.no_d_id = oldest.no_d_id AND new_order.no_o_id = oldest.no_o_id
+             WHERE new_order.no_w_id = in_w_id AND new_order.no_d_id = oldest.no_d_id
+               AND new_order.no_o_id = oldest.no_o_id
             RETURNING new_order.no_d_id, new_order.no_o_id
         )
         SELECT out_d_id || array_agg(no_d_id ORDER BY no_d_id), out_o_id || array_agg(no_o_id ORDER BY no_d_id)
           INTO out_d_id, out_o_id
           FROM taken;
         EXIT WHEN cardinality(out_d_id) = 10;
-        SELECT array_agg(d_id ORDER BY d_id) INTO without FROM unnest(without) AS district (d_id) WHERE d_id <> ALL (out_d_id);
+        SELECT array_agg(d_id ORDER BY d_id) INTO without FROM unnest(without) AS district (d_id)
+         WHERE d_id <> ALL (out_d_id);
     END LOOP;
 
     IF cardinality(out_d_id) > 0 THEN

@@ -1,12 +1,13 @@
--- Takes back what transactions did to a loaded population (graymark restore), in one transaction. The statements with a
--- title run when it is committed: each returns the rows that do not show what every row of the population shows (clause
+-- Undoes the effects of transactions on a loaded population (graymark restore), in one transaction. The statements with
+-- a
+-- title run after the commit: each returns the rows that do not match what every row of the population has (clause
 -- 4.3.3.1).
 --
--- What was touched is found from what the transactions themselves left behind, by index, so that the work is in
+-- Changed rows are found by index from what the transactions themselves left behind, so that the work is in
 -- proportion to theirs: orders above 3000 are placed by New-Order, and their lines name the stock rows that it changed;
 -- orders above 2100 with a carrier are delivered since the load, and name their customers; history rows of Payment name
 -- theirs. Payment puts four blanks between the names of warehouse and district into H_DATA (clause 2.5.2.2), and the
--- texts of the population have no blanks (4.3.2.2), so its rows are told from loaded ones whatever the clock said.
+-- texts of the population have no blanks (4.3.2.2), so its rows differ from loaded ones whatever the clock was.
 --
 -- What cannot be computed from constants (S_QUANTITY, C_DATA of bad credit) is generated anew from the seed for the
 -- keys that are needed: a statement with the note "generates" names them as warehouse and place within the warehouse's
@@ -14,7 +15,8 @@
 
 -- name: lock
 -- Nobody else writes meanwhile. Readers may go on.
-LOCK TABLE tpcc.warehouse, tpcc.district, tpcc.customer, tpcc.history, tpcc.new_order, tpcc.orders, tpcc.order_line, tpcc.stock
+LOCK TABLE tpcc.warehouse, tpcc.district, tpcc.customer, tpcc.history, tpcc.new_order, tpcc.orders, tpcc.order_line,
+           tpcc.stock
     IN EXCLUSIVE MODE;
 
 -- name: delivered orders
@@ -80,7 +82,8 @@ DELETE FROM tpcc.orders
 UPDATE tpcc.orders
    SET o_carrier_id = NULL
   FROM delivered_order
- WHERE orders.o_w_id = delivered_order.o_w_id AND orders.o_d_id = delivered_order.o_d_id AND orders.o_id = delivered_order.o_id;
+ WHERE orders.o_w_id = delivered_order.o_w_id AND orders.o_d_id = delivered_order.o_d_id
+   AND orders.o_id = delivered_order.o_id;
 
 -- name: order_line
 -- undoes: order_line
@@ -108,7 +111,8 @@ UPDATE tpcc.customer
        c_delivery_cnt = 0,
        c_data = coalesce(initial.c_data, customer.c_data)
   FROM touched_customer AS touched
-  LEFT JOIN initial_customer AS initial ON initial.c_w_id = touched.w_id AND initial.c_d_id = touched.d_id AND initial.c_id = touched.c_id
+  LEFT JOIN initial_customer AS initial
+         ON initial.c_w_id = touched.w_id AND initial.c_d_id = touched.d_id AND initial.c_id = touched.c_id
  WHERE customer.c_w_id = touched.w_id AND customer.c_d_id = touched.d_id AND customer.c_id = touched.c_id;
 
 -- name: stock
@@ -150,25 +154,29 @@ SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, c_payment_cnt, c_delivery
 SELECT h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount
   FROM history
  WHERE h_amount <> 10.00 OR h_w_id <> h_c_w_id OR h_d_id <> h_c_d_id
-    OR h_date <> (SELECT timestamptz 'epoch' + (manifest::json ->> 'date')::bigint * interval '1 microsecond' FROM graymark_manifest);
+    OR h_date <> (SELECT timestamptz 'epoch' + (manifest::json ->> 'date')::bigint * interval '1 microsecond'
+                  FROM graymark_manifest);
 
 -- name: initial new_order
 -- title: NO_O_ID is from 2101 to 3000
 SELECT no_w_id, no_d_id, no_o_id FROM new_order WHERE no_o_id NOT BETWEEN 2101 AND 3000;
 
 -- name: initial orders
--- title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, and O_ENTRY_D is the population's date
+-- title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, O_ENTRY_D is the population's date
 SELECT o_w_id, o_d_id, o_id, o_carrier_id, o_all_local, o_entry_d
   FROM orders
  WHERE o_id NOT BETWEEN 1 AND 3000 OR (o_carrier_id IS NULL) <> (o_id > 2100) OR o_all_local <> 1
-    OR o_entry_d <> (SELECT timestamptz 'epoch' + (manifest::json ->> 'date')::bigint * interval '1 microsecond' FROM graymark_manifest);
+    OR o_entry_d <> (SELECT timestamptz 'epoch' + (manifest::json ->> 'date')::bigint * interval '1 microsecond'
+                     FROM graymark_manifest);
 
 -- name: initial order_line
--- title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, and the home warehouse supplies
+-- title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, the home warehouse supplies
 SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_supply_w_id, ol_delivery_d, ol_quantity
   FROM order_line
- WHERE ol_o_id NOT BETWEEN 1 AND 3000 OR (ol_delivery_d IS NULL) <> (ol_o_id > 2100) OR ol_quantity <> 5 OR ol_supply_w_id <> ol_w_id;
+ WHERE ol_o_id NOT BETWEEN 1 AND 3000 OR (ol_delivery_d IS NULL) <> (ol_o_id > 2100) OR ol_quantity <> 5
+    OR ol_supply_w_id <> ol_w_id;
 
 -- name: initial stock
 -- title: S_YTD = S_ORDER_CNT = S_REMOTE_CNT = 0
-SELECT s_w_id, s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_ytd <> 0 OR s_order_cnt <> 0 OR s_remote_cnt <> 0;
+SELECT s_w_id, s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock
+ WHERE s_ytd <> 0 OR s_order_cnt <> 0 OR s_remote_cnt <> 0;

@@ -60,7 +60,8 @@ INSERT INTO tpcc.new_order (no_w_id, no_d_id, no_o_id) VALUES ($1::integer, $2::
 -- access: write
 INSERT INTO tpcc.order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d,
                              ol_quantity, ol_amount, ol_dist_info)
-SELECT $1::integer, $2::integer, $3::integer, line.number, line.i_id, line.supply_w_id, NULL, line.quantity, line.amount, line.dist_info
+SELECT $1::integer, $2::integer, $3::integer, line.number, line.i_id, line.supply_w_id, NULL, line.quantity,
+       line.amount, line.dist_info
   FROM unnest($4::integer[], $5::integer[], $6::integer[], $7::integer[], $8::numeric[], $9::text[])
        AS line (number, i_id, supply_w_id, quantity, amount, dist_info);
 
@@ -85,11 +86,12 @@ UPDATE tpcc.customer
        c_ytd_payment = c_ytd_payment + $6::numeric,
        c_payment_cnt = c_payment_cnt + 1,
        c_data = CASE c_credit WHEN 'BC' THEN left(format('%4s %2s %4s %2s %4s $%7s %s',
-                                                      c_id, c_d_id, c_w_id, $2::integer, $1::integer, $6::numeric, c_data), 500)
+                                                      c_id, c_d_id, c_w_id, $2::integer, $1::integer, $6::numeric,
+                                                      c_data), 500)
                               ELSE c_data END
  WHERE c_w_id = $3::integer AND c_d_id = $4::integer AND c_id = $5::integer
-RETURNING c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-          c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END AS c_data;
+RETURNING c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+          c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END AS c_data;
 
 -- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never
 -- change.
@@ -100,7 +102,8 @@ UPDATE tpcc.customer
        c_ytd_payment = c_ytd_payment + $6::numeric,
        c_payment_cnt = c_payment_cnt + 1,
        c_data = CASE c_credit WHEN 'BC' THEN left(format('%4s %2s %4s %2s %4s $%7s %s',
-                                                      c_id, c_d_id, c_w_id, $2::integer, $1::integer, $6::numeric, c_data), 500)
+                                                      c_id, c_d_id, c_w_id, $2::integer, $1::integer, $6::numeric,
+                                                      c_data), 500)
                               ELSE c_data END
  WHERE c_w_id = $3::integer AND c_d_id = $4::integer
    AND c_id = (SELECT namesake.c_id
@@ -108,8 +111,8 @@ UPDATE tpcc.customer
                          FROM tpcc.customer
                         WHERE c_w_id = $3::integer AND c_d_id = $4::integer AND c_last = $5::text) AS namesake
                 WHERE namesake.place = (namesake.total + 1) / 2)
-RETURNING c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-          c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END AS c_data;
+RETURNING c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+          c_credit_lim, c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END AS c_data;
 
 -- name: payment_history
 -- access: write
@@ -211,5 +214,6 @@ SELECT count(*)::integer AS low_stock
            SELECT ol_i_id
              FROM tpcc.order_line
             WHERE ol_w_id = $1::integer AND ol_d_id = $2::integer
-              AND ol_o_id >= (SELECT d_next_o_id - 20 FROM tpcc.district WHERE d_w_id = $1::integer AND d_id = $2::integer)
+              AND ol_o_id >= (SELECT d_next_o_id - 20 FROM tpcc.district
+                              WHERE d_w_id = $1::integer AND d_id = $2::integer)
               AND ol_o_id < (SELECT d_next_o_id FROM tpcc.district WHERE d_w_id = $1::integer AND d_id = $2::integer)));

@@ -1,6 +1,6 @@
--- Takes back what transactions did to a loaded population (graymark restore), in one transaction: every balance is zero
--- again, and the history is empty. The statements with a title run when it is committed: each returns the rows that are
--- not as they were loaded.
+-- Undoes the effects of transactions on a loaded population (graymark restore), in one transaction: every balance is
+-- zero again, and the history is empty. The statements with a title run after the commit: each returns the rows that do
+-- not match the load.
 
 -- name: accounts
 -- undoes: account

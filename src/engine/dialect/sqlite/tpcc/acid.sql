@@ -1,4 +1,4 @@
--- What SQLite is told otherwise than all others: dates are microseconds since 1970.
+-- A difference of SQLite: dates are microseconds since 1970.
 -- name: date_open_lines
 -- access: write
 -- takes: w, d

@@ -1,19 +1,19 @@
--- Takes back what transactions did to a loaded population (graymark restore), in one transaction. The statements with a
--- title run when it is committed: each returns the rows that do not show what every row of the population shows (clause
+-- Undoes the effects of transactions on a loaded population (graymark restore), in one transaction. The statements with
+-- a
+-- title run after the commit: each returns the rows that do not match what every row of the population has (clause
 -- 4.3.3.1).
 --
--- What was touched is found from what the transactions themselves left behind, by index, so that the work is in
+-- Changed rows are found by index from what the transactions themselves left behind, so that the work is in
 -- proportion to theirs: orders above 3000 are placed by New-Order, and their lines name the stock rows that it changed;
 -- orders above 2100 with a carrier are delivered since the load, and name their customers; history rows of Payment name
 -- theirs. Payment puts four blanks between the names of warehouse and district into H_DATA (clause 2.5.2.2), and the
--- texts of the population have no blanks (4.3.2.2), so its rows are told from loaded ones whatever the clock said.
+-- texts of the population have no blanks (4.3.2.2), so its rows differ from loaded ones whatever the clock was.
 --
 -- What cannot be computed from constants (S_QUANTITY, C_DATA of bad credit) is generated anew from the seed for the
 -- keys that are needed: a statement with the note "generates" names them as warehouse and place within the warehouse's
 -- rows, counted from 0.
 --
--- Money is cents. CROSS JOIN in SQLite keeps the order of the tables: from the keys that are given to what hangs on
--- them.
+-- Money is cents. CROSS JOIN in SQLite sets the join order: from the given keys to the tables joined to them.
 
 -- name: delivered orders
 CREATE TEMPORARY TABLE delivered_order AS
@@ -153,18 +153,20 @@ WHERE h_amount <> 1000 OR h_w_id <> h_c_w_id OR h_d_id <> h_c_d_id
 SELECT no_w_id, no_d_id, no_o_id FROM new_order WHERE no_o_id NOT BETWEEN 2101 AND 3000;
 
 -- name: initial orders
--- title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, and O_ENTRY_D is the population's date
+-- title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, O_ENTRY_D is the population's date
 SELECT o_w_id, o_d_id, o_id, o_carrier_id, o_all_local, o_entry_d
 FROM orders
 WHERE o_id NOT BETWEEN 1 AND 3000 OR (o_carrier_id IS NULL) <> (o_id > 2100) OR o_all_local <> 1
     OR o_entry_d <> (SELECT json_extract(manifest, '$.date') FROM graymark_manifest);
 
 -- name: initial order_line
--- title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, and the home warehouse supplies
+-- title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, the home warehouse supplies
 SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_supply_w_id, ol_delivery_d, ol_quantity
 FROM order_line
-WHERE ol_o_id NOT BETWEEN 1 AND 3000 OR (ol_delivery_d IS NULL) <> (ol_o_id > 2100) OR ol_quantity <> 5 OR ol_supply_w_id <> ol_w_id;
+WHERE ol_o_id NOT BETWEEN 1 AND 3000 OR (ol_delivery_d IS NULL) <> (ol_o_id > 2100) OR ol_quantity <> 5
+   OR ol_supply_w_id <> ol_w_id;
 
 -- name: initial stock
 -- title: S_YTD = S_ORDER_CNT = S_REMOTE_CNT = 0
-SELECT s_w_id, s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_ytd <> 0 OR s_order_cnt <> 0 OR s_remote_cnt <> 0;
+SELECT s_w_id, s_i_id, s_ytd, s_order_cnt, s_remote_cnt FROM stock
+ WHERE s_ytd <> 0 OR s_order_cnt <> 0 OR s_remote_cnt <> 0;

@@ -1,6 +1,6 @@
--- The statements of the five transactions of TPC-C in SQLite. A statement is worked once for each row of its array
+-- The statements of the five transactions of TPC-C in SQLite. A statement is executed once for each row of its array
 -- parameters. Money is cents, rates are 1/10000, dates are microseconds since 1970-01-01 UTC; SQLite's clock gives
--- milliseconds. CROSS JOIN in SQLite keeps the order of the tables: from the key that is given to what hangs on it.
+-- milliseconds. CROSS JOIN in SQLite sets the join order: from the given key to the tables joined to it.
 
 -- name: new_order_customer
 -- ?1 w_id, ?2 d_id, ?3 c_id
@@ -69,7 +69,8 @@ UPDATE customer SET
     c_payment_cnt = c_payment_cnt + 1,
     c_data = CASE c_credit
         WHEN 'BC' THEN substr(
-            format('%4d %2d %4d %2d %4d $%4d.%02d ', c_id, c_d_id, c_w_id, ?2, ?1, ?6 / 100, ?6 % 100) || c_data, 1, 500)
+            format('%4d %2d %4d %2d %4d $%4d.%02d ', c_id, c_d_id, c_w_id, ?2, ?1, ?6 / 100, ?6 % 100)
+            || c_data, 1, 500)
         ELSE c_data
     END
 WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5
@@ -84,7 +85,8 @@ UPDATE customer SET
     c_payment_cnt = c_payment_cnt + 1,
     c_data = CASE c_credit
         WHEN 'BC' THEN substr(
-            format('%4d %2d %4d %2d %4d $%4d.%02d ', c_id, c_d_id, c_w_id, ?2, ?1, ?6 / 100, ?6 % 100) || c_data, 1, 500)
+            format('%4d %2d %4d %2d %4d $%4d.%02d ', c_id, c_d_id, c_w_id, ?2, ?1, ?6 / 100, ?6 % 100)
+            || c_data, 1, 500)
         ELSE c_data
     END
 WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = (

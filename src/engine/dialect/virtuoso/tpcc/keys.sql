@@ -1,4 +1,4 @@
--- The two ways to an order or a customer that the primary keys do not give.
+-- The two access paths besides the primary keys that the transactions need.
 
 -- name: customer_name
 CREATE INDEX customer_name ON tpcc.DBA.customer (c_w_id, c_d_id, c_last, c_first, c_id);

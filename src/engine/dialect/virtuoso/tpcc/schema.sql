@@ -1,7 +1,7 @@
 -- The nine tables of TPC-C (clause 1.3) and two tables of Graymark's own, in the catalog tpcc.
 --
--- Types: identifiers, counts and quantities are integers. Money and rates are exact numerics (1.3.1). Rows lie in the
--- order of the primary key, of which Virtuoso makes the table itself. A table is named as its statement is.
+-- Types: identifiers, counts and quantities are integers. Money and rates are exact numerics (1.3.1). Tables are
+-- clustered by their primary key. A table has the name of its statement.
 
 -- name: warehouse
 CREATE TABLE tpcc.DBA.warehouse (

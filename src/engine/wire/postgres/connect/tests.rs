@@ -1,4 +1,4 @@
-//! URLs of PostgreSQL are read, and shown so that they can be read again.
+//! URLs of PostgreSQL are parsed, and displayed so that they can be parsed again.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn a_url_that_is_shown_connects_in_the_same_way_again() {
         assert_eq!(target.url(), url);
         assert_eq!(parsed(&target.url()), target);
     }
-    // A password of a server's setting is a password too.
+    // A password in a server setting is a secret, too.
     let target = parsed("postgres://ann@db.example/b?options=-c%20my.password%3Dsecret&pooler=on");
     assert_eq!(target.url(), "postgres://ann@db.example:5432/b?pooler=on");
 }

@@ -1,0 +1,1 @@
+-- None: the database has no foreign keys.

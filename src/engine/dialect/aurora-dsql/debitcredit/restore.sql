@@ -1,0 +1,1 @@
+-- None: a restore changes more rows than a transaction may, and needs temporary tables.

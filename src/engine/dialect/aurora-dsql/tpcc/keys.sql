@@ -1,0 +1,10 @@
+-- The two access paths besides the primary keys that the transactions need, created after the rows are loaded. The
+-- database builds them asynchronously; the load continues when they can be used.
+
+-- Payment and Order-Status by last name: the customers in the order of C_FIRST.
+-- name: customer_name
+CREATE INDEX ASYNC customer_name ON tpcc.customer (c_w_id, c_d_id, c_last, c_first, c_id);
+
+-- Order-Status: the newest order of a customer.
+-- name: orders_customer
+CREATE INDEX ASYNC orders_customer ON tpcc.orders (o_w_id, o_d_id, o_c_id, o_id);

@@ -1,0 +1,2 @@
+-- None: Citus accepts a foreign key between distributed tables only if both contain the distribution column, the
+-- warehouse. Of a line, the warehouse that supplied it can be another one; of a payment, that of the customer.

@@ -1,0 +1,37 @@
+-- What the sessions of phenomena do, on a table of Graymark's own: see `table.sql`.
+
+-- name: wipe
+-- access: write
+DELETE FROM {schema}.DBA.graymark_phenomena;
+
+-- name: add
+-- access: write
+-- takes: k, g, v
+INSERT INTO {schema}.DBA.graymark_phenomena (k, g, v) VALUES (?1, ?2, ?3);
+
+-- name: get
+-- access: read
+-- takes: k
+-- gives: v
+SELECT v FROM {schema}.DBA.graymark_phenomena WHERE k = ?1;
+
+-- name: put
+-- access: write
+-- takes: k, v
+UPDATE {schema}.DBA.graymark_phenomena SET v = ?2 WHERE k = ?1;
+
+-- name: raise
+-- access: write
+-- takes: k
+UPDATE {schema}.DBA.graymark_phenomena SET v = v + 1 WHERE k = ?1;
+
+-- name: count
+-- access: read
+-- takes: g
+-- gives: n
+SELECT CAST(count(*) AS INTEGER) FROM {schema}.DBA.graymark_phenomena WHERE g = ?1;
+
+-- name: raise_group
+-- access: write
+-- takes: g
+UPDATE {schema}.DBA.graymark_phenomena SET v = v + 1 WHERE g = ?1;

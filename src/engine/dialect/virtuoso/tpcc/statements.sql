@@ -1,0 +1,158 @@
+-- The statements of the five transactions of TPC-C, for transactions that `graymark acid` holds open between two
+-- statements; all others are calls of procedures.sql. What is changed is changed first, which locks the row, and then
+-- read. odbc-plain/tpcc/statements.sql describes the notation.
+
+-- name: new_order_customer
+-- ?1 w_id, ?2 d_id, ?3 c_id
+SELECT w_tax, c_discount, c_last, c_credit
+FROM tpcc.DBA.warehouse, tpcc.DBA.customer
+WHERE w_id = ?1 AND c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3;
+
+-- name: new_order_district
+-- ?1 w_id, ?2 d_id
+UPDATE tpcc.DBA.district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ?1 AND d_id = ?2;
+SELECT d_next_o_id - 1, d_tax FROM tpcc.DBA.district WHERE d_w_id = ?1 AND d_id = ?2;
+
+-- name: new_order_item
+-- ?1 place, ?2 i_id
+SELECT CAST(?1 AS INTEGER), i_price, i_name, i_data FROM tpcc.DBA.item WHERE i_id = ?2;
+
+-- name: new_order_stock
+-- ?1 d_id, ?2 place, ?3 supply_w_id, ?4 i_id, ?5 quantity, ?6 remote
+UPDATE tpcc.DBA.stock
+SET s_quantity = CASE WHEN s_quantity >= ?5 + 10 THEN s_quantity - ?5 ELSE s_quantity - ?5 + 91 END,
+    s_ytd = s_ytd + ?5,
+    s_order_cnt = s_order_cnt + 1,
+    s_remote_cnt = s_remote_cnt + ?6
+WHERE s_w_id = ?3 AND s_i_id = ?4;
+SELECT CAST(?2 AS INTEGER), s_quantity,
+    CASE CAST(?1 AS INTEGER)
+        WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05
+        WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10
+    END,
+    s_data
+FROM tpcc.DBA.stock
+WHERE s_w_id = ?3 AND s_i_id = ?4;
+
+-- name: new_order_order
+-- ?1 w_id, ?2 d_id, ?3 o_id, ?4 c_id, ?5 ol_cnt, ?6 all_local
+INSERT INTO tpcc.DBA.orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
+VALUES (?1, ?2, ?3, ?4, {now}, NULL, ?5, ?6);
+SELECT CAST(o_entry_d AS VARCHAR) FROM tpcc.DBA.orders WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_id = ?3;
+
+-- name: new_order_open
+-- ?1 w_id, ?2 d_id, ?3 o_id
+INSERT INTO tpcc.DBA.new_order (no_w_id, no_d_id, no_o_id) VALUES (?1, ?2, ?3);
+
+-- name: new_order_line
+-- ?1 w_id, ?2 d_id, ?3 o_id, ?4 number, ?5 i_id, ?6 supply_w_id, ?7 quantity, ?8 amount, ?9 dist_info
+INSERT INTO tpcc.DBA.order_line
+    (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7, ?8, ?9);
+
+-- name: payment_warehouse
+-- ?1 w_id, ?2 amount
+UPDATE tpcc.DBA.warehouse SET w_ytd = w_ytd + ?2 WHERE w_id = ?1;
+SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip FROM tpcc.DBA.warehouse WHERE w_id = ?1;
+
+-- name: payment_district
+-- ?1 w_id, ?2 d_id, ?3 amount
+UPDATE tpcc.DBA.district SET d_ytd = d_ytd + ?3 WHERE d_w_id = ?1 AND d_id = ?2;
+SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip FROM tpcc.DBA.district WHERE d_w_id = ?1 AND d_id = ?2;
+
+-- name: payment_customer_by_id
+-- ?1 w_id, ?2 d_id, ?3 c_w_id, ?4 c_d_id, ?5 c_id, ?6 amount
+UPDATE tpcc.DBA.customer
+SET c_balance = c_balance - ?6,
+    c_ytd_payment = c_ytd_payment + ?6,
+    c_payment_cnt = c_payment_cnt + 1,
+    c_data = CASE c_credit WHEN 'BC' THEN left(concat(?note, c_data), 500) ELSE c_data END
+WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
+SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone,
+    CAST(c_since AS VARCHAR), c_credit, c_credit_lim, c_discount, c_balance,
+    CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END
+FROM tpcc.DBA.customer
+WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
+
+-- name: payment_customer_by_name
+-- ?1 w_id, ?2 d_id, ?3 c_w_id, ?4 c_d_id, ?5 c_last, ?6 amount
+-- chosen: ?7
+SELECT c_id FROM tpcc.DBA.customer WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_last = ?5 ORDER BY c_first, c_id;
+UPDATE tpcc.DBA.customer
+SET c_balance = c_balance - ?6,
+    c_ytd_payment = c_ytd_payment + ?6,
+    c_payment_cnt = c_payment_cnt + 1,
+    c_data = CASE c_credit WHEN 'BC' THEN left(concat(?note, c_data), 500) ELSE c_data END
+WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?7;
+SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone,
+    CAST(c_since AS VARCHAR), c_credit, c_credit_lim, c_discount, c_balance,
+    CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END
+FROM tpcc.DBA.customer
+WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?7;
+
+-- name: payment_history
+-- ?1 c_id, ?2 c_d_id, ?3 c_w_id, ?4 d_id, ?5 w_id, ?6 amount, ?7 data
+-- History has no key by which the new row could be read again, so that the clock is read first.
+-- chosen: ?8 time
+SELECT CAST({now} AS VARCHAR) FROM tpcc.DBA.warehouse WHERE w_id = ?5;
+INSERT INTO tpcc.DBA.history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
+VALUES (?1, ?2, ?3, ?4, ?5, ?8, ?6, ?7);
+
+-- name: order_status_by_id
+-- ?1 w_id, ?2 d_id, ?3 c_id
+SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, CAST(o_entry_d AS VARCHAR), o_carrier_id,
+    ol_supply_w_id, ol_i_id, ol_quantity, ol_amount, CAST(ol_delivery_d AS VARCHAR)
+FROM tpcc.DBA.customer, tpcc.DBA.orders, tpcc.DBA.order_line
+WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3
+    AND o_w_id = ?1 AND o_d_id = ?2
+    AND o_id = (SELECT MAX(newest.o_id) FROM tpcc.DBA.orders newest
+                WHERE newest.o_w_id = ?1 AND newest.o_d_id = ?2 AND newest.o_c_id = ?3)
+    AND ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
+ORDER BY ol_number;
+
+-- name: order_status_by_name
+-- ?1 w_id, ?2 d_id, ?3 c_last
+-- chosen: ?4
+SELECT c_id FROM tpcc.DBA.customer WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_last = ?3 ORDER BY c_first, c_id;
+SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, CAST(o_entry_d AS VARCHAR), o_carrier_id,
+    ol_supply_w_id, ol_i_id, ol_quantity, ol_amount, CAST(ol_delivery_d AS VARCHAR)
+FROM tpcc.DBA.customer, tpcc.DBA.orders, tpcc.DBA.order_line
+WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?4
+    AND o_w_id = ?1 AND o_d_id = ?2
+    AND o_id = (SELECT MAX(newest.o_id) FROM tpcc.DBA.orders newest
+                WHERE newest.o_w_id = ?1 AND newest.o_d_id = ?2 AND newest.o_c_id = ?4)
+    AND ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
+ORDER BY ol_number;
+
+-- name: delivery_take
+-- ?1 w_id, ?2 d_id
+-- Another session may take the same order: it is gone then, the statement ends without an answer, and the district is
+-- asked again.
+-- chosen: ?3
+SELECT no_d_id, MIN(no_o_id) FROM tpcc.DBA.new_order WHERE no_w_id = ?1 AND no_d_id = ?2 GROUP BY no_d_id;
+DELETE FROM tpcc.DBA.new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = ?3;
+
+-- name: delivery_order
+-- ?1 w_id, ?2 carrier_id, ?3 d_id, ?4 o_id
+UPDATE tpcc.DBA.orders SET o_carrier_id = ?2 WHERE o_w_id = ?1 AND o_d_id = ?3 AND o_id = ?4;
+SELECT o_d_id, o_c_id FROM tpcc.DBA.orders WHERE o_w_id = ?1 AND o_d_id = ?3 AND o_id = ?4;
+
+-- name: delivery_lines
+-- ?1 w_id, ?2 d_id, ?3 o_id
+UPDATE tpcc.DBA.order_line SET ol_delivery_d = {now} WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3;
+SELECT ol_d_id, SUM(ol_amount) FROM tpcc.DBA.order_line
+WHERE ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = ?3 GROUP BY ol_d_id;
+
+-- name: delivery_customer
+-- ?1 w_id, ?2 d_id, ?3 c_id, ?4 amount
+UPDATE tpcc.DBA.customer
+SET c_balance = c_balance + ?4, c_delivery_cnt = c_delivery_cnt + 1
+WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3;
+
+-- name: stock_level
+-- ?1 w_id, ?2 d_id, ?3 threshold
+SELECT COUNT(DISTINCT s_i_id)
+FROM tpcc.DBA.district, tpcc.DBA.order_line, tpcc.DBA.stock
+WHERE d_w_id = ?1 AND d_id = ?2
+    AND ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id
+    AND s_w_id = ?1 AND s_i_id = ol_i_id AND s_quantity < ?3;

@@ -1,0 +1,3 @@
+-- name: effects
+-- title: History rows: one for each committed transaction, and none for others
+SELECT COUNT(*) AS history_rows FROM history;

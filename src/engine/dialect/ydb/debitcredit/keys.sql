@@ -1,0 +1,1 @@
+-- There are no indexes but the primary keys.

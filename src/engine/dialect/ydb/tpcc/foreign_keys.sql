@@ -1,0 +1,1 @@
+-- YDB has no foreign keys.

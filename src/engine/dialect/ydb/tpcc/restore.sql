@@ -1,0 +1,1 @@
+-- There is no restore: the changes of all tables would have to be undone in one transaction, which YDB keeps in memory.
