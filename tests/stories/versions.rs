@@ -16,7 +16,7 @@ use graymark::workload::value::Money;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::conformance::{any_way, block_on, holds, manifest, side_by_side};
+use crate::conformance::{any_way, block_on, holds, manifest, work_side_by_side};
 use crate::support;
 use crate::support::command::{PATIENCE, graymark, run, start, succeed};
 use crate::support::model::Model;
@@ -99,10 +99,10 @@ async fn conforms<E: Sessions<Tpcc>>(engines: &[E; 2], checkpoints: bool, flushe
             .unwrap_or_else(|why| panic!("{:?}: {why}", engine.via()));
     }
     is_counted(first, &mut model, checkpoints, flushes).await;
-    holds(second).await;
     for engine in [first, second] {
-        side_by_side(engine).await;
+        work_side_by_side(engine).await;
     }
+    holds(second).await;
 }
 
 fn postgresql(version: &str) {
