@@ -229,7 +229,7 @@ impl FaultInjector<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
 
     use super::*;
 
@@ -238,10 +238,12 @@ mod tests {
         FaultInjector { server: None, relay: None, cut_off, stop, end: Instant::now() + left }
     }
 
+    /// Another process writes the script: a child that another test starts at that moment keeps this process's files
+    /// open until it runs its own program, and no script can be started that somebody has open for writing.
     fn script(place: &Path, text: &str) -> Action {
         let path = place.join("fault.sh");
-        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let write = ["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\""];
+        assert!(Command::new("sh").args(write).arg(&path).arg(text).status().unwrap().success());
         Action::Script(path)
     }
 

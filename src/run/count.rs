@@ -12,7 +12,7 @@ use crate::workload::Workload;
 /// Time between attempts.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time limit for the counts of a run that was stopped.
-const STOPPED_TIMEOUT: Duration = Duration::from_millis(1_500);
+const STOPPED_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 /// Maximum number of queries until two in a row return the same.
 const MAX_COUNTS: usize = 5;

@@ -1,6 +1,5 @@
 //! Looks up the commits whose outcome a lost connection made uncertain, one by one: with counts alone, a lost commit
-//! and
-//! a commit that was not acknowledged would cancel out.
+//! and a commit that was not acknowledged would cancel out.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -16,7 +15,7 @@ use crate::workload::trace::Trace;
 /// Number of rows in a finding.
 const EXAMPLES: usize = 5;
 /// Time limit of the search after a stop.
-const STOPPED_SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
+const STOPPED_SEARCH_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// The result, and a finding if acknowledged commits were looked up. A missing one was lost by the database, whatever
 /// the counts say. `None` if no connection was lost.

@@ -2,13 +2,14 @@
 //! what was told committed is there, unless the standbys were not waited for.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::command::{STEADY, family, graymark, json_file, open_directory, run, start, succeed};
+use crate::support::command::{
+    STEADY, family, graymark, json_file, open_directory, run, start, succeed, write_program,
+};
 use crate::support::require_postgres;
 use graymark::result::format::file;
 
@@ -27,7 +28,7 @@ fn a_standby_takes_the_place_of_a_killed_primary_and_nothing_is_lost() {
     let data = place.path().join("data");
     let url = format!("postgres:local?standbys=2&data={}&{SMALL}", data.display());
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5", "--check", "both"];
-    let times = ["--ramp-up", "0s", "--duration", "12s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "20s", "--reconnect-for", "5m", "--out", "record", "--json"];
     let times = [&times[..], &STEADY].concat();
     let parted = ["--fault", "3s: partition node 1 for 1500ms"];
     let faults = ["--fault", "6s: kill standby for 100ms", "--fault", "6500ms: kill primary"];
@@ -80,8 +81,7 @@ fn commits_that_no_standby_had_are_found_lost() {
     let place = open_directory();
     let (script, go) = (place.path().join("wait.sh"), place.path().join("go"));
     let wait = format!("#!/bin/sh\nwhile [ ! -e {} ]; do sleep 0.05; done\n", go.display());
-    fs::write(&script, wait).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&script, &wait);
     let url = format!("postgres:local?standbys=1&sync=off&{SMALL}");
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5"];
     let times = ["--ramp-up", "0s", "--duration", "12s", "--reconnect-for", "5m", "--out", "record", "--json"];
@@ -121,7 +121,7 @@ fn a_run_waits_until_the_standbys_that_it_reads_have_the_load() {
         let times = ["--ramp-up", "0s", "--duration", "3s", "--json"];
         run(place.path(), &[&load[..], &reads, &times].concat())
     };
-    let done = bench("4s");
+    let done = bench("15s");
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.err.contains("run: waiting until node 2 has replayed "), "{}", done.err);
     // Sessions that find no table on the standby read on the primary.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::command::{graymark, start, succeed};
+use crate::support::command::{STEADY, graymark, start, succeed};
 use crate::support::loaded::{loaded, loaded_postgres, loaded_server};
 use crate::support::require_postgres;
 use graymark::engine::server::postgres::PostgresServerOptions;
@@ -158,8 +158,8 @@ fn a_killed_server_leaves_a_gap_and_not_an_end() {
     let url = server.tcp_url();
     let place = TempDir::new().unwrap();
     let arguments =
-        ["--clients", "2", "--ramp-up", "1s", "--duration", "11s", "--check", "none", "--out", "record", "--json"];
-    let mut run = start(graymark(place.path(), &[&["run", "--db", &url], &arguments[..]].concat()));
+        ["--clients", "2", "--ramp-up", "1s", "--duration", "24s", "--check", "none", "--out", "record", "--json"];
+    let mut run = start(graymark(place.path(), &[&["run", "--db", &url], &arguments[..], &STEADY].concat()));
     run.wait_for("run: measurement");
     run.wait_for_seconds(&place.path().join("record"), 2);
     server.kill().unwrap();
@@ -170,7 +170,7 @@ fn a_killed_server_leaves_a_gap_and_not_an_end() {
     assert_eq!(done.code, Some(0), "{done:?}");
     let (summary, record) = (done.json(), Record::open(&place.path().join("record")).unwrap());
     assert_eq!(record.header.status, Status::Complete);
-    all_along(&record, 12.0);
+    all_along(&record, 25.0);
 
     let known: Vec<bool> = values(&record.counters, Counter::LogBytes).iter().map(Option::is_some).collect();
     let changes = known.windows(2).filter(|pair| pair[0] != pair[1]).count();

@@ -122,7 +122,8 @@ fn what_a_killed_doctor_left_is_removed_and_nothing_of_others() {
         }
         assert_eq!(schemas().len(), of_others.len() + 1, "{:?}", schemas());
         at_work.signal(Signal::SIGCONT);
-        assert_eq!(at_work.end().1.code, Some(0));
+        // One of its questions may have taken too long while it was stopped.
+        assert!(matches!(at_work.end().1.code, Some(0 | 1)));
         assert_eq!(schemas(), [elsewhere]);
     }
 }

@@ -8,7 +8,18 @@ use tempfile::TempDir;
 fn two_databases_take_turns_on_copies_of_one() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let duet = ["duet", "sqlite:x.db", "--workload", "debitcredit", "-b", "1", "--clients", "2", "--name", "twins"];
+    let duet = [
+        "duet",
+        "sqlite:x.db?synchronous=off",
+        "--workload",
+        "debitcredit",
+        "-b",
+        "1",
+        "--clients",
+        "2",
+        "--name",
+        "twins",
+    ];
     let short = ["--slice", "2s", "--duration", "8s", "--ramp-up", "0s", "--out", "graymark-runs/duet", "--json"];
     let found = succeed(place, &[&duet[..], &short].concat()).json();
     let pairs = found["pairs"].as_array().unwrap();

@@ -69,7 +69,7 @@ fn a_private_mariadb_stands_faults_of_all_kinds() {
     let Some(()) = require_mariadb() else { return };
     let place = TempDir::new().unwrap();
     let load = ["bench", "debitcredit", "--db", "mysql:local?buffers=64MB", "-b", "1", "--clients", "2", "--seed", "5"];
-    let times = ["--ramp-up", "0s", "--duration", "30s", "--reconnect-for", "5m", "--check", "after", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "48s", "--reconnect-for", "5m", "--check", "after", "--json"];
     let times = [&times[..], &STEADY].concat();
     // Sessions are back when the server is killed, even if its restart takes a quarter of a minute.
     let faults = [
@@ -78,7 +78,7 @@ fn a_private_mariadb_stands_faults_of_all_kinds() {
         "1500ms: partition for 500ms",
         "2500ms: stop for 500ms",
         "3500ms: restart",
-        "20s: kill",
+        "40s: kill",
     ];
     let faults: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", *fault]).collect();
     let summary = succeed(place.path(), &[&load[..], &times, &faults].concat()).json();

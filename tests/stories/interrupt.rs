@@ -352,7 +352,7 @@ fn a_run_behind_a_locked_row_ends_by_itself() {
     let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     let arguments =
-        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--timeout", "2s", "--json"];
+        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--timeout", "8s", "--json"];
     let mut run = start(graymark(place.path(), &[&arguments[..], &["--out", "record"]].concat()));
     run.wait_for("run: measurement");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -15,7 +15,7 @@ fn a_leader_that_is_killed_is_followed_by_the_next_and_no_commit_is_lost() {
     let (url, leader) = (stack.url(), stack.leader().unwrap());
     succeed(place.path(), &["load", "debitcredit", "--db", &url, "-b", "1", "--seed", "5"]);
     let fault = format!("2s: script {}", stack.killer(leader).display());
-    let load = ["run", "debitcredit", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "55s"];
+    let load = ["run", "debitcredit", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "65s"];
     let more = ["--reconnect-for", "5m", "--check", "after", "--fault", &fault, "--out", "record", "--json"];
     let done = run(place.path(), &[&load[..], &more].concat());
     assert_eq!(done.code, Some(0), "{done:?} {}", stack.logs());

@@ -16,6 +16,7 @@ use graymark::result::maintenance::{Maintenance, MaintenanceKind};
 use graymark::result::summary::*;
 use graymark::result::{Finding, Identity};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use tempfile::TempDir;
 
 fn reports(run: &Run, change: impl FnOnce(&mut Summary)) -> (String, String) {
@@ -409,7 +410,9 @@ fn text_of_servers_and_users_is_escaped() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::with_cases(40)
+    })]
 
     /// Whatever figures a record holds, a report comes of it; counts beyond 2^53 are damage.
     #[test]

@@ -23,12 +23,14 @@ fn measured_and_simulated(
     place: &Path,
     db: &str,
     buffer: &str,
-    bench: &[&str],
+    more: &[&str],
     simulate: impl Fn(u64) -> Vec<String>,
 ) -> (Value, Value) {
-    let arguments = ["bench", "--db", db, "-w", "1", "--clients", "2", "--seed", "3", "--check", "none"];
+    succeed(place, &["load", "--db", db, "-w", "1", "--seed", "3"]);
+    // On the server that is started anew, whose buffer has nothing of the load.
+    let arguments = ["run", "--db", db, "--clients", "2", "--seed", "3", "--check", "none"];
     let out = format!("of-{buffer}");
-    succeed(place, &[&arguments[..], &["--duration", SECONDS, "--out", &out], bench].concat());
+    succeed(place, &[&arguments[..], &["--duration", SECONDS, "--out", &out], more].concat());
     let record = Record::open(&place.join(&out)).unwrap();
     let summary = serde_json::to_value(record.summary.as_ref().unwrap()).unwrap();
     let completed = |phase| record.series.iter().filter(|row| row.phase == phase).map(|row| row.completed).sum::<u64>();
@@ -50,9 +52,9 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
     for buffer in ["16MB", "64MB"] {
         let db =
             format!("postgres:local?data={}&shared_buffers={buffer}&fsync=off", place.path().join(buffer).display());
-        let bench = ["--set", "autovacuum=off", "--ramp-up", "3s"];
+        let more = ["--set", "autovacuum=off", "--ramp-up", "3s"];
         let simulate = |_| ["--policy", "clock-sweep"].map(str::to_owned).into();
-        let (summary, simulated) = measured_and_simulated(place.path(), &db, buffer, &bench, simulate);
+        let (summary, simulated) = measured_and_simulated(place.path(), &db, buffer, &more, simulate);
         let measured = &summary["counters"]["pages"];
         for kind in ["data", "index", "overall"] {
             let (measured, simulated) = (rate(&measured[kind], "hit_percent"), rate(&simulated["sizes"][0], kind));
@@ -61,7 +63,6 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
     }
 }
 
-/// The buffer holds what the load has left in it: it is smaller than the database, and the ramp-up is longer.
 #[test]
 fn a_private_mariadb_finds_what_the_simulation_says() {
     let Some(()) = require_mariadb() else { return };

@@ -257,7 +257,7 @@ const ROWS: u64 = 1 + 10 + 30_000 + 30_000 + 9_000 + 100_000 + 100_000 + 290_000
 #[test]
 fn warm_ups_on_sqlite() {
     let place = loaded();
-    warm(place.path(), "sqlite:loaded.db", ROWS);
+    warm(place.path(), "sqlite:loaded.db?synchronous=off", ROWS);
     // The rows that are read are those that are there: nothing is written, and nothing is missed.
     let again = [
         "run",
@@ -305,7 +305,7 @@ fn debitcredit_in_stages_warm_and_priced() {
         "-b",
         "1",
         "--db",
-        "sqlite:bank.db",
+        "sqlite:bank.db?synchronous=off",
         "--ramp-up",
         "0s",
         "--stages",

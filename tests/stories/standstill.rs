@@ -62,9 +62,9 @@ fn a_database_that_stands_still_is_told_beside_the_figure() {
     assert_eq!(done.code, Some(0), "{done:?}");
     let summary = done.json();
     let stretches = summary["standstills"].as_array().unwrap();
-    let stood: f64 = stretches.iter().map(|stretch| stretch[1].as_f64().unwrap()).sum();
     // Whole seconds, and a while until somebody is done; on a busy machine it may stand still elsewhere, too.
-    assert!((3.0..=locked + 3.0).contains(&stood), "{stretches:?} behind a lock of {locked} s");
+    let behind_it = |stretch: &Value| (3.0..=locked + 3.0).contains(&stretch[1].as_f64().unwrap());
+    assert!(stretches.iter().any(behind_it), "{stretches:?} behind a lock of {locked} s");
     for words in first_words(place.path()) {
         assert!(words.contains("STANDSTILL"), "{words}");
     }
@@ -116,7 +116,8 @@ fn a_record_that_was_killed_before_its_check_is_no_baseline() {
     let name = killed.file_name().unwrap().to_str().unwrap();
     let summary = json_file(&killed, file::SUMMARY);
     assert_eq!(summary["consistency"]["unchecked"], "the command ended before the check");
-    let whole = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "2s", "--check", "after"];
+    let whole =
+        ["run", "--db", "sqlite:loaded.db?synchronous=off", "--ramp-up", "0s", "--duration", "2s", "--check", "after"];
     succeed(place.path(), &[&whole[..], &["--out", "whole"]].concat());
     assert_eq!(json_file(&place.path().join("whole"), file::SUMMARY)["consistency"]["unchecked"], Value::Null);
 

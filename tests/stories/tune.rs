@@ -31,11 +31,11 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
     let place = place.path();
     fs::write(place.join("service.toml"), list(&[("fast", "service", "1ms"), ("odd", "service", "none")])).unwrap();
     let simulated = ["tune", "--db", "simulated:service=30ms", "-w", "1", "--clients", "1", "--ramp-up", "0s"];
-    let short = ["--duration", "3s", "--pairs", "3", "--candidates", "service.toml", "--out", "graymark-runs/tune"];
+    let short = ["--duration", "3s", "--pairs", "4", "--candidates", "service.toml", "--out", "graymark-runs/tune"];
     let done = succeed(place, &[&simulated[..], &short, &["--name", "spring", "--json"]].concat());
     let found = done.json();
     let fresh = &found["confirmation"];
-    assert_eq!((&found["decision"], fresh["pairs"].as_array().unwrap().len()), (&"winner".into(), 3), "{found}");
+    assert_eq!((&found["decision"], fresh["pairs"].as_array().unwrap().len()), (&"winner".into(), 4), "{found}");
     assert!(fresh["gain"]["low_percent"].as_f64().unwrap() > 0.0, "{found}");
     assert_eq!(candidate(&found, "odd")["fate"], "failed", "{found}");
     let record = place.join("graymark-runs/tune");
@@ -48,7 +48,7 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
 
     fs::write(place.join("lossy.toml"), list(&[("lossy", "synchronous", "off")])).unwrap();
     let sqlite = ["tune", "debitcredit", "--db", "sqlite:x.db", "--candidates", "lossy.toml", "--out", "lossy"];
-    let found = succeed(place, &[&sqlite[..], &["--duration", "1s", "--ramp-up", "0s", "--json"]].concat()).json();
+    let found = succeed(place, &[&sqlite[..], &["--duration", "3s", "--ramp-up", "0s", "--json"]].concat()).json();
     assert_eq!((&found["decision"], &found["settings"]), (&"no_winner".into(), &serde_json::json!({})), "{found}");
     let why = candidate(&found, "lossy")["why"].as_str().unwrap();
     assert!(why.contains("may lose commits") && why.contains("synchronous=off"), "{why}");

@@ -144,7 +144,20 @@ fn one_of_them() -> Error {
     Error::Usage("a cluster of several nodes is not killed as a whole: name one of them, as in kill node 2".to_owned())
 }
 
+/// Ports that Galera uses itself are free until a node begins to listen on them: if another process has taken one in
+/// the meantime, the cluster is started again on others.
 fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, Error> {
+    let mut attempts = 1..=3;
+    loop {
+        attempts.next();
+        match cluster_once(options, count) {
+            Err(Error::Database(why)) if !attempts.is_empty() && why.contains("ddress already in use") => {}
+            done => return done,
+        }
+    }
+}
+
+fn cluster_once(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, Error> {
     if options.data.is_some() || options.disk.is_some() {
         return Err(Error::Usage(
             "a private cluster has temporary data directories: leave data= out, or ask for one server (nodes=1)"

@@ -212,7 +212,7 @@ mod tests {
         let all: Vec<(Place, Arc<Process>)> = (0..4).map(begin).collect();
         let theirs = ours().extract_if(.., |here| here.path.starts_with(temporary.path())).collect::<Vec<_>>();
         assert_eq!(theirs.len(), all.len());
-        leave(theirs, PATIENCE);
+        leave(theirs, Duration::from_secs(60));
         assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
         assert!(all.iter().all(|(_, server)| server.pid().is_none()));
     }

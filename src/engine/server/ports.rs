@@ -41,25 +41,25 @@ mod tests {
 
     /// A process that another test starts holds copies of all sockets between fork and exec, so a port may be in use
     /// for a moment after its listener is gone.
-    fn soon_free(port: u16) -> bool {
+    fn soon_free(port: u16) -> TcpListener {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
             match TcpListener::bind(("127.0.0.1", port)) {
-                Ok(_) => return true,
-                Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
-                Err(_) => return false,
+                Ok(listener) => return listener,
+                Err(why) => assert!(Instant::now() < until, "port {port}: {why}"),
             }
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 
     #[test]
     fn ports_are_free_distinct_and_not_those_of_connections() {
         let taken = free(1).unwrap();
-        let _holds = TcpListener::bind(("127.0.0.1", taken[0])).unwrap();
+        let _holds = soon_free(taken[0]);
         let mut ports = free(40).unwrap();
         assert!(ports.iter().all(|port| (FIRST..FIRST + PORTS).contains(port)), "{ports:?}");
         assert!(!ports.contains(&taken[0]));
-        assert!(ports.iter().all(|port| soon_free(*port)), "{ports:?}");
+        ports.iter().for_each(|port| drop(soon_free(*port)));
         ports.sort_unstable();
         ports.dedup();
         assert_eq!(ports.len(), 40);

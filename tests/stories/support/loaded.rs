@@ -30,6 +30,8 @@ fn for_all_tests(what: &str) -> PathBuf {
         }
     }
     let directory = temporary.join(format!("{PREFIX}{}-{what}", std::process::id()));
+    // Of an earlier process with the same id.
+    let _ = fs::remove_dir_all(&directory);
     fs::create_dir(&directory).expect("a temporary directory");
     directory
 }

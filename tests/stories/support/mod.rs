@@ -110,6 +110,8 @@ pub async fn checksums(url: &str) -> Vec<(String, String)> {
 /// A checksum of all rows of each table of a workload, whatever their order.
 pub async fn checksums_of<W: Workload>(url: &str) -> Vec<(String, String)> {
     let client = client(url).await;
+    // Of one moment, even if somebody commits meanwhile.
+    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await.unwrap();
     let mut sums = Vec::new();
     for table in W::TABLES {
         let sum = "coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)";

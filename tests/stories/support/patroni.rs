@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, User};
 use tempfile::TempDir;
 
-use super::command::open_directory;
+use super::command::{open_directory, write_program};
 use super::ports::free_ports;
 
 /// The servers.
@@ -119,7 +119,7 @@ impl Patroni {
 
     /// Patroni's configuration of a node.
     ///
-    /// The leader's key lives for 20 s, the least that Patroni supports, and standbys are synchronous: no acknowledged
+    /// The leader's key lives for 26 s, so that a busy machine does not make the leader step down, and standbys are synchronous: no acknowledged
     /// commit may be lost.
     fn configuration(&self, node: usize, etcd: u16, owned: &Path, programs: &Path) -> String {
         let (server, api) = (self.ports[node], self.ports[NODES + node]);
@@ -131,9 +131,9 @@ restapi: {{listen: "127.0.0.1:{api}", connect_address: "127.0.0.1:{api}"}}
 etcd3: {{hosts: "127.0.0.1:{etcd}"}}
 bootstrap:
   dcs:
-    ttl: 20
+    ttl: 26
     loop_wait: 1
-    retry_timeout: 3
+    retry_timeout: 10
     synchronous_mode: true
     postgresql:
       parameters: {{shared_buffers: 32MB, max_connections: 30, wal_level: replica, hot_standby: "on", fsync: "off"}}
@@ -190,8 +190,7 @@ postgresql:
         let pid_file = self.pid_file(node);
         let patroni = self.children[1 + node].id();
         let text = format!("#!/bin/sh\nkill -KILL {patroni} $(head -n 1 '{}')\n", pid_file.display());
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&path, &text);
         path
     }
 

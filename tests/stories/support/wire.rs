@@ -73,7 +73,9 @@ impl Wire {
 
     /// Cuts all connections; new ones carry everything.
     pub fn cut(&self) {
-        for end in self.ends.lock().unwrap().drain(..) {
+        // No new connection begins before all is carried again.
+        let mut ends = self.ends.lock().unwrap();
+        for end in ends.drain(..) {
             // The other side may have closed it.
             let _ = end.shutdown(Shutdown::Both);
         }
