@@ -48,7 +48,7 @@ impl Servers {
     pub fn start(options: &MariadbServerOptions) -> Result<Servers, Error> {
         match options.nodes {
             None | Some(1) => Server::start(options).map(|server| Servers(vec![server])),
-            Some(count @ 2..=MOST_NODES) => cluster(options, count as usize).map(Servers),
+            Some(count @ 2..=MOST_NODES) => on_free_ports(|| cluster(options, count as usize)).map(Servers),
             Some(count) => Err(Error::Usage(format!("nodes={count}: give 1 to {MOST_NODES}"))),
         }
     }
@@ -144,20 +144,21 @@ fn one_of_them() -> Error {
     Error::Usage("a cluster of several nodes is not killed as a whole: name one of them, as in kill node 2".to_owned())
 }
 
-/// Ports that Galera uses itself are free until a node begins to listen on them: if another process has taken one in
-/// the meantime, the cluster is started again on others.
-fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, Error> {
-    let mut attempts = 1..=3;
-    loop {
-        attempts.next();
-        match cluster_once(options, count) {
-            Err(Error::Database(why)) if !attempts.is_empty() && why.contains("ddress already in use") => {}
+/// What a node says of a port that another process has.
+const PORT_TAKEN: &str = "Address already in use";
+
+/// Starts a cluster, again on other ports if another process has taken one before the node listened on it.
+fn on_free_ports<T>(mut start: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for _ in 0..2 {
+        match start() {
+            Err(Error::Database(why)) if why.contains(PORT_TAKEN) => {}
             done => return done,
         }
     }
+    start()
 }
 
-fn cluster_once(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, Error> {
+fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, Error> {
     if options.data.is_some() || options.disk.is_some() {
         return Err(Error::Usage(
             "a private cluster has temporary data directories: leave data= out, or ask for one server (nodes=1)"
@@ -257,6 +258,28 @@ mod tests {
         }
         let kept = MariadbServerOptions { data: Some("/nowhere".into()), ..asked(3) };
         assert!(matches!(refused(&kept), Error::Usage(why) if why.contains("leave data= out")));
+    }
+
+    /// The planted fault: a port that another process has taken is told as Galera tells it.
+    #[test]
+    fn a_cluster_whose_port_was_taken_is_started_again() {
+        let taken = || {
+            let said = "the private MariaDB did not start: [ERROR] WSREP: failed to open gcomm backend connection: 98: \
+                        Failed to listen: bind: Address already in use: System error: 98 (Address already in use)";
+            Error::Database(said.to_owned())
+        };
+        for (failures, other, attempts) in [(0, None, 1), (2, None, 3), (9, None, 3), (0, Some("no"), 1)] {
+            let mut made = 0;
+            let started = on_free_ports(|| {
+                made += 1;
+                match other {
+                    Some(why) => Err(Error::Database(String::from(why))),
+                    None if made <= failures => Err(taken()),
+                    None => Ok(made),
+                }
+            });
+            assert_eq!((made, started.is_ok()), (attempts, failures < 3 && other.is_none()));
+        }
     }
 
     #[test]
