@@ -120,12 +120,11 @@ impl Turns {
                 let there = self.out.exists();
                 let opened = open(workload, options(workload, &plan), Nothing);
                 trial.remove()?;
-                if opened.is_err() && !there {
-                    // The directories that were created for the trial, if nothing else is in them.
-                    let above = trial.directory().into_iter().flat_map(|path| path.ancestors().skip(1));
-                    for directory in above.take_while(|path| path.starts_with(&self.out)) {
-                        let _ = std::fs::remove_dir(directory);
-                    }
+                // The directories that were created for the trial, if nothing else is in them: a record needs an empty
+                // one.
+                let above = trial.directory().into_iter().flat_map(|path| path.ancestors().skip(1));
+                for directory in above.take_while(|path| path.starts_with(&self.out) && !(there && *path == self.out)) {
+                    let _ = std::fs::remove_dir(directory);
                 }
                 opened.map_err(|error| {
                     let why = error.to_string();

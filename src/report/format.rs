@@ -22,8 +22,14 @@ pub fn count(number: impl Into<i128>) -> String {
 /// Larger figures are not measurements, and are written with an exponent to keep them short.
 const HUGE: f64 = 1e15;
 
+/// The sum of no figures is -0, which nobody wants to read.
+fn unsigned_zero(figure: f64) -> f64 {
+    figure + 0.0
+}
+
 /// A rate, truncated to an integer as clause 5.4.4 requires; a rate below ten is truncated to two decimals.
 pub(crate) fn rate(rate: f64) -> String {
+    let rate = unsigned_zero(rate);
     match rate.abs() {
         size if size < 10.0 => format!("{:.2}", (rate * 100.0).trunc() / 100.0),
         size if size < HUGE => count(rate.trunc() as i128),
@@ -33,6 +39,7 @@ pub(crate) fn rate(rate: f64) -> String {
 
 /// A figure with three significant digits, the precision of histograms: `0.042`, `1.53`, `15.3`, `1,530`.
 pub(crate) fn significant(figure: f64) -> String {
+    let figure = unsigned_zero(figure);
     match figure.abs() {
         size if size < 0.9995 => format!("{figure:.3}"),
         size if size < 9.995 => format!("{figure:.2}"),
@@ -44,6 +51,7 @@ pub(crate) fn significant(figure: f64) -> String {
 
 /// A length of time: `0.4 s`, `90 s`, `12 min 5 s`, `2 h`.
 pub(crate) fn seconds(seconds: f64) -> String {
+    let seconds = unsigned_zero(seconds);
     if seconds < 120.0 {
         let text = format!("{seconds:.1}");
         return format!("{} s", text.strip_suffix(".0").unwrap_or(&text));
@@ -119,6 +127,7 @@ mod tests {
             ["0 s", "0.4 s", "60 s", "120 s", "12 min 5 s", "2 h", "2 h 1 min 1 s"]
         );
         assert_eq!([0, 1023, 1536, 16 << 20, u64::MAX].map(bytes), ["0 B", "1023 B", "1.5 KiB", "16 MiB", "16 EiB"]);
+        assert_eq!([rate(-0.0), significant(-0.0), seconds(-0.0)], ["0.00", "0.000", "0 s"]);
         assert_eq!(plural(1, "row", "rows"), "1 row");
     }
 

@@ -1,8 +1,9 @@
 //! A user asks which of two settings is faster.
 
-use crate::support::command::{graymark, json_file, run, start, succeed};
+use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
 use crate::support::{client, require_postgres, small_server};
 use nix::sys::signal::Signal;
+use std::path::Path;
 use tempfile::TempDir;
 
 /// SQLite with and without waiting for the disk: each run has the settings of its side and finds the database as
@@ -48,18 +49,31 @@ fn two_settings_run_in_turns_from_the_same_database() {
 /// Without --repeats, the sides alternate in slices, and the result is that of a duet.
 #[test]
 fn by_default_the_sides_alternate_in_slices() {
-    let place = TempDir::new().unwrap();
+    let Some(()) = require_postgres() else { return };
+    // The server's user has to reach it.
+    let place = open_directory();
     let place = place.path();
-    let ab = ["ab", "debitcredit", "--db", "sqlite:ab.db", "-b", "1", "--a", "cache=2", "--b", "cache=64"];
-    let short = ["--clients", "2", "--ramp-up", "0s", "--duration", "20s", "--out", "ab", "--json"];
-    let done = succeed(place, &[&ab[..], &short].concat());
+    let ab = ["ab", "debitcredit", "--db", "postgres:local?fsync=off", "-b", "1", "--clients", "2", "--ramp-up", "0s"];
+    let sides = ["--a", "shared_buffers=32MB", "--b", "shared_buffers=64MB", "--duration", "20s", "--json"];
+    let done = succeed(place, &[&ab[..], &sides, &["--out", "ab"]].concat());
     let found = done.json();
     assert!(done.err.contains("ab: the sides alternate in slices"), "{done:?}");
     assert_eq!((found["pairs"].as_array().unwrap().len(), found["slice_s"].as_u64()), (2, Some(5)), "{found}");
-    assert_eq!((&found["a"]["settings"]["cache"], &found["b"]["settings"]["cache"]), (&"2".into(), &"64".into()));
+    let buffers = |side: &str| found[side]["settings"]["shared_buffers"].as_str().unwrap().to_owned();
+    assert_eq!([buffers("a"), buffers("b")], ["32MB", "64MB"]);
     assert_eq!(json_file(&place.join("ab"), "duet.json"), found);
-    let left: Vec<_> = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["ab"], "its databases are gone");
+    let names = |at: &Path| -> Vec<_> { at.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect() };
+    assert_eq!(names(place), ["ab"], "its databases are gone");
+    assert!(!names(&place.join("ab")).contains(&"databases".into()), "{:?}", names(&place.join("ab")));
+    // An empty directory that is there stays, and one with a file is refused before anything is loaded.
+    std::fs::create_dir(place.join("mine")).unwrap();
+    let refused = ["--a", "shared_bufers=32MB", "--out", "mine"];
+    run(place, &[&ab[..], &refused].concat()).refused(2, &["shared_bufers"]);
+    assert!(names(&place.join("mine")).is_empty());
+    std::fs::write(place.join("mine/letter"), "dear").unwrap();
+    let refused = ["--a", "shared_buffers=32MB", "--out", "mine"];
+    run(place, &[&ab[..], &refused].concat()).refused(2, &["not empty"]);
+    assert_eq!(names(&place.join("mine")), ["letter"]);
 }
 
 /// A server of the user's own, which a script sets before each run: each finds the database as it was loaded.

@@ -239,7 +239,7 @@ impl Model {
             Some(number) => second.did.get(number).map_or(0, |did| did.completed),
             None => second.completed(),
         };
-        last.map(|second| of(second) as f64).sum::<f64>() / count
+        last.map(of).fold(0, u64::saturating_add) as f64 / count
     }
 
     /// The type whose response times are drawn: the most frequent one.
@@ -474,6 +474,7 @@ pub(super) mod tests {
     #[test]
     fn only_drawn_seconds_are_stored() {
         let mut model = Model::new("long");
+        assert!(model.rate(None).is_sign_positive(), "no second yet");
         model.of_types(["new_order"].into_iter());
         for second in 0..2_000 {
             model.did(second, "measurement", 0, TypeSecond { completed: 1, ..TypeSecond::default() });

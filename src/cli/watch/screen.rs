@@ -65,6 +65,7 @@ impl Screen {
         }
         Ok(match key.code {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Interrupt),
+            _ if key.modifiers.contains(KeyModifiers::CONTROL) => None,
             KeyCode::Char('q') | KeyCode::Esc => Some(Key::Quit),
             KeyCode::Char('p' | ' ') => Some(Key::Pause),
             KeyCode::Char('e') => Some(Key::Errors),
