@@ -40,12 +40,12 @@ fn with_hints(command: Command) -> Command {
 
 fn with_hint(arg: Arg) -> Arg {
     let takes = arg.get_value_names().and_then(|names| names.first()).map(|name| name.as_str());
-    let hint = match takes {
-        Some("DIR") => ValueHint::DirPath,
-        Some("FILE" | "SCRIPT") => ValueHint::FilePath,
-        Some("RECORD" | "RECORD|DIR") => ValueHint::AnyPath,
-        Some("PROGRAM") => ValueHint::CommandName,
-        _ => ValueHint::Other,
+    // What is read as a path is known by its type. A record may also be given by its name, which is text.
+    let hint = match (arg.get_value_hint(), takes) {
+        (_, Some("DIR")) => ValueHint::DirPath,
+        (ValueHint::Unknown, Some("RECORD")) => ValueHint::AnyPath,
+        (ValueHint::Unknown, _) => ValueHint::Other,
+        (known, _) => known,
     };
     arg.value_hint(hint)
 }
@@ -54,19 +54,26 @@ fn with_hint(arg: Arg) -> Arg {
 mod tests {
     use super::*;
 
+    /// The options and arguments of a command and of those below it, with what is completed for each.
+    fn hints(command: &Command, of: &str) -> Vec<(String, ValueHint)> {
+        let here = command.get_arguments().filter(|arg| arg.get_action().takes_values());
+        let here = here.map(|arg| (format!("{of} {}", arg.get_id()), arg.get_value_hint()));
+        let below = command.get_subcommands().flat_map(|below| hints(below, &format!("{of} {}", below.get_name())));
+        here.chain(below).collect()
+    }
+
     #[test]
     fn paths_are_completed_only_where_they_are_taken() {
-        let command = with_hints(help::command());
-        let hint = |command_name: &str, long: &str| {
-            let command = command.find_subcommand(command_name).unwrap();
-            let mut args = command.get_arguments();
-            args.find(|arg| arg.get_long() == Some(long)).unwrap().get_value_hint()
-        };
-        assert_eq!(hint("run", "db"), ValueHint::Other);
-        assert_eq!(hint("run", "pace"), ValueHint::Other);
-        assert_eq!(hint("run", "plan"), ValueHint::FilePath);
-        assert_eq!(hint("run", "out"), ValueHint::DirPath);
-        let report = command.find_subcommand("report").unwrap();
-        assert_eq!(report.get_positionals().next().unwrap().get_value_hint(), ValueHint::AnyPath);
+        let (plain, hinted) = (hints(&help::command(), ""), hints(&with_hints(help::command()), ""));
+        assert_eq!(plain.len(), hinted.len());
+        for ((name, before), (_, after)) in plain.iter().zip(&hinted) {
+            let path = matches!(after, ValueHint::AnyPath | ValueHint::DirPath);
+            assert!(path || (*before, *after) == (ValueHint::Unknown, ValueHint::Other), "{name}: {after:?}");
+        }
+        let hint = |name: &str| hinted.iter().find(|(other, _)| other == name).unwrap().1;
+        assert_eq!([" run db", " run pace"].map(hint), [ValueHint::Other; 2]);
+        assert_eq!([" run out", " list directory"].map(hint), [ValueHint::DirPath; 2]);
+        let paths = [" sweep resume directory", " acid crash_with", " report records", " run plan_file"];
+        assert_eq!(paths.map(hint), [ValueHint::AnyPath; 4]);
     }
 }

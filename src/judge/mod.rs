@@ -254,7 +254,7 @@ impl Rule {
             ""
         };
         let clause = with_note(clause, format!("standard error {error:.3}{unit}{near}"));
-        // A run has many samples, and those of rare events have long tails: a lower limit would report faults by chance.
+        // A run has many samples, and those of rare events have long tails: a lower limit takes chance for a fault.
         if beyond <= 5.0 * error { with_reason(clause, SMALL_SAMPLE) } else { clause }
     }
 }

@@ -15,8 +15,8 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Writes a program. Another process does so: a child that another test starts at that moment keeps this process's files
-/// open until it runs its own program, and no program can be started that somebody has open for writing.
+/// Writes a program. Another process does so: a child that another test starts at that moment keeps this process's
+/// files open until it runs its own program, and no program can be started that somebody has open for writing.
 pub fn write_program(path: &Path, text: &str) {
     let write = ["-c", "printf '%s' \"$1\" > \"$0\" && chmod 755 \"$0\""];
     assert!(Command::new("sh").args(write).arg(path).arg(text).status().expect("sh runs").success());

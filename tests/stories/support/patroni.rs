@@ -119,8 +119,8 @@ impl Patroni {
 
     /// Patroni's configuration of a node.
     ///
-    /// The leader's key lives for 26 s, so that a busy machine does not make the leader step down, and standbys are synchronous: no acknowledged
-    /// commit may be lost.
+    /// The leader's key lives for 26 s, so that a busy machine does not make the leader step down, and standbys are
+    /// synchronous: no acknowledged commit may be lost.
     fn configuration(&self, node: usize, etcd: u16, owned: &Path, programs: &Path) -> String {
         let (server, api) = (self.ports[node], self.ports[NODES + node]);
         let (owned, programs) = (owned.display(), programs.display());
