@@ -23,7 +23,7 @@ const LEVEL: Duration = Duration::from_secs(2);
 pub(super) const BACK: Duration = Duration::from_secs(60);
 /// How long a restarted private server may refuse all clients before the first transaction, until the audit stops
 /// waiting for it.
-pub(super) const REFUSED: Duration = Duration::from_secs(10);
+pub(super) const REFUSED: Duration = Duration::from_secs(30);
 /// If the throughput has not risen by [`RISE`] for this long, the audit stops waiting.
 const STALLED: Duration = Duration::from_secs(10);
 /// The smallest rise that counts, as a factor.
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_back_and_refuses_everybody_is_not_waited_for_as_long_as_one_that_is_slow() {
-        let (soon, late) = (Duration::from_secs(3), Duration::from_secs(11));
+        let (soon, late) = (Duration::from_secs(3), Duration::from_secs(31));
         let ours = |back, refused| lost(back, refused, REFUSED);
         assert_eq!([ours(soon, 100), ours(late, 0), ours(late, 1)], [false, false, true]);
         // One that the user's program brings back may still recover.

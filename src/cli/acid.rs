@@ -180,6 +180,7 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
         // From here on the tests stop by themselves, and keep their results so far.
         if matches!(event, Event::Step(Step::CheckBegan { after: false })) {
             interrupt.running(true);
+            interrupt.ending();
         }
         console.event(event);
     });

@@ -31,6 +31,7 @@ pub(super) fn doctor(args: DoctorArgs) -> Result<Ended, Error> {
     let interrupt = Interrupt::listen()?;
     // On a stop, it removes its schemas before it ends.
     interrupt.running(true);
+    interrupt.ending();
     let told = |id: &str, state: ProbeState| {
         let state = if state == ProbeState::Works { "works" } else { "missing" };
         tell!("doctor: {id}: {state}");

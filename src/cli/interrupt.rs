@@ -16,12 +16,11 @@ use crate::run::open::runtime;
 /// The exit code of an interrupted command.
 pub(super) const EXIT_CODE: u8 = 130;
 
-/// Time limit after Ctrl-C for work that cannot be cancelled, before the process ends without it.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
-/// Time limit for a run to end by itself, even if something hangs: its measurements are written long before that.
-const RUN_STOP_TIMEOUT: Duration = Duration::from_secs(9);
-/// Additional time on slow machines to write the report, after the last request to the database.
-const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit after Ctrl-C for a command to end by itself, even if something hangs.
+const STOP_TIMEOUT: Duration = Duration::from_secs(9);
+/// Additional time on slow machines for a run whose sessions have ended: its requests have limits of their own, and it
+/// writes the record.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Listens for SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone)]
@@ -29,23 +28,23 @@ pub(super) struct Interrupt {
     pub(super) stop: Stop,
     /// Whether a run is in progress, which ends by itself after a stop request.
     running: Arc<AtomicBool>,
-    /// Whether all requests to the database have ended.
-    writing: Arc<AtomicBool>,
+    /// Whether it has come so far that it only counts, writes and removes.
+    ending: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Starts to listen, on a separate thread.
+    /// Starts to listen, on a separate thread. No signal that comes after this call has returned is missed.
     pub(super) fn listen() -> Result<Interrupt, Error> {
-        let interrupt = Interrupt { stop: Stop::new(), running: Arc::default(), writing: Arc::default() };
+        let interrupt = Interrupt { stop: Stop::new(), running: Arc::default(), ending: Arc::default() };
         let runtime = runtime()?;
         let heard = interrupt.clone();
+        let within = runtime.enter();
+        let hear = |kind| signal(kind).map_err(|error| Error::Usage(format!("cannot listen for signals: {error}")));
+        let (mut int, mut term) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+        let mut hup = if hangup_is_ignored() { None } else { Some(hear(SignalKind::hangup())?) };
+        drop(within);
         let listener = move || {
             runtime.block_on(async {
-                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-                else {
-                    return;
-                };
-                let mut hup = if hangup_is_ignored() { None } else { signal(SignalKind::hangup()).ok() };
                 let mut next = async || {
                     let hang_up = async {
                         match &mut hup {
@@ -61,22 +60,19 @@ impl Interrupt {
                 };
                 next().await;
                 let running = heard.running.load(Ordering::Acquire);
-                tell!("graymark: stopping{}", if running { "; press again to stop at once" } else { "" });
+                tell!("graymark: stopping; press again to stop at once");
                 heard.stop.request();
-                if running {
-                    let in_time = async {
-                        tokio::time::sleep(RUN_STOP_TIMEOUT).await;
-                        if heard.writing.load(Ordering::Acquire) {
-                            tokio::time::sleep(REPORT_TIMEOUT).await;
-                        }
-                    };
-                    tokio::select! {
-                        () = next() => {}
-                        () = in_time => tell!("graymark: the run did not end in time; what it measured is in its \
-                            record"),
+                let in_time = async {
+                    tokio::time::sleep(STOP_TIMEOUT).await;
+                    if heard.ending.load(Ordering::Acquire) {
+                        tokio::time::sleep(WRITE_TIMEOUT).await;
                     }
-                } else {
-                    tokio::time::sleep(CANCEL_TIMEOUT).await;
+                };
+                tokio::select! {
+                    () = next() => {}
+                    () = in_time => if running {
+                        tell!("graymark: the run did not end in time; what it measured is in its record");
+                    }
                 }
                 crate::engine::server::abandon();
                 super::watch::screen::restore_terminal();
@@ -93,9 +89,12 @@ impl Interrupt {
     /// Tracks from the events whether a run is in progress.
     pub(super) fn event(&self, event: &Event) {
         match event {
-            Event::Step(Step::SteadyBegan { .. } | Step::DriveBegan { .. }) => self.running(true),
+            Event::Step(Step::SteadyBegan { .. } | Step::DriveBegan { .. }) => {
+                self.ending.store(false, Ordering::Release);
+                self.running(true);
+            }
             Event::Step(Step::SteadyEnded { .. }) => self.running(false),
-            Event::Step(Step::DatabaseDone) => self.writing.store(true, Ordering::Release),
+            Event::RunEnded { .. } => self.ending(),
             _ => {}
         }
     }
@@ -103,6 +102,11 @@ impl Interrupt {
     /// Sets whether a run is in progress.
     pub(super) fn running(&self, running: bool) {
         self.running.store(running, Ordering::Release);
+    }
+
+    /// Grants more time to end: what is done from now on has limits of its own.
+    pub(super) fn ending(&self) {
+        self.ending.store(true, Ordering::Release);
     }
 }
 

@@ -34,7 +34,7 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit for the tables of a workload: some servers change a schema slowly.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(180);
 /// Time limit for the removal of test schemas after an interrupt.
-const REMOVAL_TIMEOUT: Duration = Duration::from_secs(6);
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Receives the name and the result of each question and of each trial.
 type OnAnswer<'a> = dyn FnMut(&str, ProbeState) + 'a;
@@ -233,7 +233,7 @@ impl<'a> Doctor<'a> {
                 let rehearsal = trial::rehearse(server, dialect, via, *workload, &place);
                 runtime.block_on(self.answer(TRIAL_TIMEOUT, rehearsal))
             }
-            trial::Step::Run => trial::run(server.url_within(&place, dialect), via, self.plan.timeout, &self.stop),
+            trial::Step::Run => trial::run(&server.url_within(&place, dialect), via, self.plan.timeout, &self.stop),
         }
     }
 }

@@ -62,17 +62,30 @@ pub(super) async fn rehearse(
     done.map(|()| String::new()).map_err(|error| error.to_string())
 }
 
-/// Loads the smallest population and executes a normal run of a second.
-pub(super) fn run(url: DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop) -> Answer {
+/// Loads the smallest population and executes a normal run of a second, or of ten if nothing completes in one.
+pub(super) fn run(url: &DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop) -> Answer {
+    match run_of(1, url, via, timeout, stop)? {
+        Trial { nothing: true, .. } => run_of(10, url, via, timeout, stop)?.answer,
+        trial => trial.answer,
+    }
+}
+
+/// What came of a run, and whether nothing completed and nothing failed.
+struct Trial {
+    answer: Answer,
+    nothing: bool,
+}
+
+fn run_of(seconds: u32, url: &DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop) -> Result<Trial, String> {
     let directory = tempfile::tempdir().map_err(|error| format!("a temporary directory cannot be created: {error}"))?;
     let plan = Plan {
-        db: Some(url),
+        db: Some(url.clone()),
         workload: Some(SMALLEST),
         scale: Some(1),
         via: Some(via),
         clients: Some(2),
         ramp_up: Some(RampUp::Seconds(0)),
-        duration: Some(1),
+        duration: Some(seconds),
         check: Some(Check::Both),
         timeout: Some(timeout.unwrap_or(TIMEOUT)),
         ..Plan::default()
@@ -94,5 +107,6 @@ pub(super) fn run(url: DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop)
     };
     let texts = format!("{completed} transactions, {failed} failed; {agrees}; {conditions}");
     let works = !outcome.failed() && completed > 0 && summary.database.agrees == Some(true);
-    if works { Ok(texts) } else { Err(texts) }
+    let answer = if works { Ok(texts) } else { Err(texts) };
+    Ok(Trial { answer, nothing: completed + failed == 0 })
 }

@@ -73,11 +73,16 @@ impl PhaseTimes {
         }
     }
 
+    /// How long of a wait lies in the measurement interval. Times are seconds since the run's start.
+    pub(super) fn within_interval(&self, intended: f64, now: f64) -> f64 {
+        (now.min(f64::from(self.seconds())) - intended.max(f64::from(self.ramp_up()))).max(0.0)
+    }
+
     /// How long a user has waited without an answer during the measurement interval; `None` for a user of another
     /// phase. Times are seconds since the run's start.
     pub(super) fn waited(&self, intended: f64, now: f64) -> Option<f64> {
         let measured = self.phase_at(intended) == Phase::Measurement;
-        measured.then(|| (now.min(f64::from(self.seconds())) - intended).max(0.0))
+        measured.then(|| self.within_interval(intended, now))
     }
 
     /// Adds the moment of the run's start.
@@ -168,6 +173,8 @@ mod tests {
         let found = [31.9, 32.0, 41.9, 42.0].map(|at| phases.phase_at(at));
         assert_eq!(found, [Phase::RampUp, Phase::Measurement, Phase::Measurement, Phase::WindDown]);
         assert_eq!((phases.waited(40.0, 99.0), phases.waited(31.0, 40.0)), (Some(2.0), None));
+        let of = [(31.0, 40.0), (40.0, 41.5), (31.0, 99.0), (1.0, 2.0)];
+        assert_eq!(of.map(|(intended, now)| phases.within_interval(intended, now)), [8.0, 1.5, 10.0, 0.0]);
     }
 
     #[test]

@@ -310,10 +310,12 @@ impl<'a> ThreadStats<'a> {
     }
 
     /// A transaction ended in another phase than it began in. What ends after the measurement interval is counted
-    /// separately.
+    /// separately, with how long it was waited for in the interval.
     fn late(&mut self, transaction: usize, intended: Instant, now: Instant) {
-        if self.phases.phase_at(self.at(now)) == Phase::WindDown {
-            self.interval.transactions[transaction].late.note(micros(intended, now));
+        let (intended, now) = (self.at(intended), self.at(now));
+        if self.phases.phase_at(now) == Phase::WindDown {
+            let waited = Duration::from_secs_f64(self.phases.within_interval(intended, now));
+            self.interval.transactions[transaction].late.note(waited.as_micros() as u64);
         }
     }
 

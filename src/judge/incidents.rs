@@ -143,9 +143,11 @@ impl Incidents {
 const MIN_OPEN_S: f64 = 1.0;
 /// A wait at the interval's end is reported if it is longer than the longest response time by this factor.
 const LONG_OPEN_FACTOR: f64 = 2.0;
-/// A type is stuck if it was waited for during this share of the measurement interval. In a short run, no transaction
-/// of a rare type may complete by chance while one is in progress at its end.
+/// A type is stuck if it was waited for during this share of the measurement interval, ...
 const STUCK_SHARE: f64 = 0.1;
+/// ... and for this many seconds: in a short run, no transaction of a rare type may complete by chance while one is in
+/// progress at its end.
+const STUCK_S: f64 = 5.0;
 /// Standstills are reported with the figure if they take this share of the measurement interval, ...
 const STANDSTILL_SHARE: f64 = 0.01;
 /// ... or if one lasts this many seconds. Shorter ones are listed with the dips.
@@ -153,7 +155,7 @@ const STANDSTILL_S: f64 = 5.0;
 
 /// Whether no transaction of a type completed within the interval although it was requested: all failed, or waited.
 fn stuck(of: &Outcomes, interval_s: f64) -> bool {
-    let waited = of.longest_open_s >= MIN_OPEN_S.max(STUCK_SHARE * interval_s);
+    let waited = of.longest_open_s >= STUCK_S.max(STUCK_SHARE * interval_s);
     of.within_interval == Some(0) && (waited || of.failed > 0)
 }
 

@@ -172,8 +172,8 @@ fn left_open(incidents: &Incidents) -> Option<String> {
     let longest = seconds(incidents.longest_open_s);
     (incidents.open_at_end > 0).then(|| {
         format!(
-            "{open} still under way when the measurement ended, one for {longest} in all; the response times do not \
-             hold that."
+            "{open} still under way when the measurement ended, one for {longest} by then; the response times do \
+             not hold that."
         )
     })
 }
@@ -267,7 +267,7 @@ mod tests {
             told,
             [
                 "No Payment completed within the measurement interval.",
-                "4 transactions were still under way when the measurement ended, one for 19 s in all; the response \
+                "4 transactions were still under way when the measurement ended, one for 19 s by then; the response \
                  times do not hold that."
             ]
         );

@@ -271,7 +271,7 @@ pub struct Outcomes {
     /// Transactions in progress when the measurement interval ended: no response time includes them.
     #[serde(default)]
     pub open_at_end: u64,
-    /// The longest wait of these, in seconds.
+    /// The longest wait of these within the measurement interval, in seconds.
     #[serde(default)]
     pub longest_open_s: f64,
 }

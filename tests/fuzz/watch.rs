@@ -21,6 +21,8 @@ const MOST_MEMORY: isize = 512 << 20;
 const LONGEST: Duration = Duration::from_secs(5);
 /// The longest that it may take by the clock, on a machine that may have much else to do.
 const LONGEST_AT_ALL: Duration = Duration::from_secs(120);
+/// How long an input that is right may be refused, because its answers are late.
+const SEED_PATIENCE: Duration = Duration::from_secs(120);
 /// How many inputs a target gets; without it each has its own small number.
 const INPUTS: &str = "GRAYMARK_FUZZ_INPUTS";
 /// The seed of new inputs; without it they are the same each time.
@@ -242,8 +244,17 @@ impl Target {
         }
         let taken =
             |seed: &&Vec<u8>| once(seed).unwrap_or_else(|why| panic!("{}: {why}", String::from_utf8_lossy(seed)));
-        // On a busy machine, an answer may be late once.
-        let refused = self.seeds.iter().filter(|seed| !(0..5).any(|_| taken(seed)));
+        // On a busy machine, answers may be late for a while.
+        let taken_in_time = |seed: &&Vec<u8>| {
+            let begin = Instant::now();
+            loop {
+                let taken = taken(seed);
+                if taken || begin.elapsed() > SEED_PATIENCE {
+                    return taken;
+                }
+            }
+        };
+        let refused = self.seeds.iter().filter(|seed| !taken_in_time(seed));
         let refused: Vec<_> = refused.map(|seed| String::from_utf8_lossy(seed)).collect();
         assert!(refused.is_empty(), "{}: what is right is refused: {refused:#?}", self.name);
         *tally.borrow_mut() = Tally::default();

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{Done, family, graymark, json_file, open_directory, run, start, succeed};
+use crate::support::command::{Done, graymark, json_file, open_directory, run, start, succeed, the_one_of};
 use crate::support::loaded::{loaded, loaded_postgres_data};
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
@@ -315,8 +315,7 @@ fn what_a_kill_loses_is_found_row_by_row() {
     planted.wait_for("check: the consistency conditions before the run");
     let writes_log =
         |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|title| title.contains("walwriter"));
-    let writers: Vec<u32> = family(planted.id()).into_iter().filter(writes_log).collect();
-    let [writer] = writers[..] else { panic!("{writers:?}") };
+    let writer = the_one_of(planted.id(), writes_log);
     kill(Pid::from_raw(i32::try_from(writer).unwrap()), Signal::SIGSTOP).unwrap();
     let (_, done) = planted.end();
     assert_eq!(done.code, Some(1), "{done:?}");

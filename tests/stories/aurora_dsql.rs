@@ -92,6 +92,10 @@ fn an_index_that_is_not_built_is_not_waited_for() {
         let words = ["tpcc.customer_name", "its job failed: the planted reason", "DROP INDEX tpcc.customer_name"];
         assert!(failed.code == Some(3) && words.iter().all(|word| failed.err.contains(word)), "{failed:?}");
 
+        let ended = "SELECT 1 - sign(count(*))::bigint FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
+                     AND query LIKE '%sys.jobs%'";
+        wait_for(&stranger, ended, 1).await;
+
         // A newer job.
         job("processing", "").await;
         let waits = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%sys.jobs%'";
@@ -100,8 +104,6 @@ fn an_index_that_is_not_built_is_not_waited_for() {
         waiting.signal(Signal::SIGINT);
         let (_, stopped) = waiting.end();
         assert_eq!(stopped.code, Some(130), "{stopped:?}");
-        let ended = "SELECT 1 - sign(count(*))::bigint FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
-                     AND query LIKE '%sys.jobs%'";
         wait_for(&stranger, ended, 1).await;
         let waiting = start(graymark(place.path(), &load(&url)));
         wait_for(&stranger, waits, 1).await;

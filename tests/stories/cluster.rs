@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::support::command::{
-    STEADY, family, graymark, json_file, open_directory, run, start, succeed, write_program,
+    STEADY, graymark, json_file, open_directory, run, start, succeed, the_one_of, write_program,
 };
 use crate::support::require_postgres;
 use graymark::result::format::file;
@@ -28,10 +28,10 @@ fn a_standby_takes_the_place_of_a_killed_primary_and_nothing_is_lost() {
     let data = place.path().join("data");
     let url = format!("postgres:local?standbys=2&data={}&{SMALL}", data.display());
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5", "--check", "both"];
-    let times = ["--ramp-up", "0s", "--duration", "20s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "45s", "--reconnect-for", "5m", "--out", "record", "--json"];
     let times = [&times[..], &STEADY].concat();
-    let parted = ["--fault", "3s: partition node 1 for 1500ms"];
-    let faults = ["--fault", "6s: kill standby for 100ms", "--fault", "6500ms: kill primary"];
+    let parted = ["--fault", "5s: partition node 1 for 1500ms"];
+    let faults = ["--fault", "15s: kill standby for 100ms", "--fault", "15500ms: kill primary"];
     let summary = succeed(place.path(), &[&load[..], &times, &parted, &faults].concat()).json();
 
     let [parted, standby, primary] = summary["faults"].as_array().unwrap().as_slice() else {
@@ -84,7 +84,7 @@ fn commits_that_no_standby_had_are_found_lost() {
     write_program(&script, &wait);
     let url = format!("postgres:local?standbys=1&sync=off&{SMALL}");
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5"];
-    let times = ["--ramp-up", "0s", "--duration", "12s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "40s", "--reconnect-for", "5m", "--out", "record", "--json"];
     let times = [&times[..], &STEADY].concat();
     let first = format!("200ms: script {}", script.display());
     let faults = ["--fault", &first, "--fault", "1s: kill primary"];
@@ -92,8 +92,7 @@ fn commits_that_no_standby_had_are_found_lost() {
     working.wait_for("run: fault 1");
     let sends =
         |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|title| title.contains("walsender"));
-    let senders: Vec<u32> = family(working.id()).into_iter().filter(sends).collect();
-    let [sender] = senders[..] else { panic!("{senders:?}") };
+    let sender = the_one_of(working.id(), sends);
     kill(Pid::from_raw(i32::try_from(sender).unwrap()), Signal::SIGSTOP).unwrap();
     // From the moment at which nothing is sent any more, transactions have a while to commit: the second such second
     // begins after it.
@@ -118,7 +117,7 @@ fn a_run_waits_until_the_standbys_that_it_reads_have_the_load() {
         let url = format!("postgres:local?standbys=1&sync=off&recovery_min_apply_delay={delay}&{SMALL}");
         let load = ["bench", "tpcc", "--db", &url, "-w", "1", "--clients", "2", "--seed", "5", "--check", "none"];
         let reads = ["--read-only-on", "standby", "--mix", "new_order=1,order_status=1"];
-        let times = ["--ramp-up", "0s", "--duration", "3s", "--json"];
+        let times = ["--ramp-up", "0s", "--duration", "10s", "--json"];
         run(place.path(), &[&load[..], &reads, &times].concat())
     };
     let done = bench("15s");

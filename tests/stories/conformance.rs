@@ -112,7 +112,7 @@ fn postgres_conforms_by_statements_and_by_procedures() {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
         drop(engine);
         for (via, name) in [(Via::Statements, "statements"), (Via::Procedures, "procedures")] {
-            administrator.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE loaded")).await.unwrap();
+            support::copy_of_loaded(&administrator, name).await;
             let engine = support::open(&database(name), via).await.unwrap();
             let client = support::client(&database(name)).await;
             let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;

@@ -20,7 +20,7 @@ fn two_databases_take_turns_on_copies_of_one() {
         "--name",
         "twins",
     ];
-    let short = ["--slice", "2s", "--duration", "8s", "--ramp-up", "0s", "--out", "graymark-runs/duet", "--json"];
+    let short = ["--slice", "5s", "--duration", "20s", "--ramp-up", "0s", "--out", "graymark-runs/duet", "--json"];
     let found = succeed(place, &[&duet[..], &short].concat()).json();
     let pairs = found["pairs"].as_array().unwrap();
     assert_eq!((pairs.len(), found["blocks"].as_u64()), (2, Some(2)), "{found}");
@@ -50,7 +50,7 @@ fn what_is_faster_is_told_and_mistakes_are_refused() {
     let place = TempDir::new().unwrap();
     let place = place.path();
     let sides = ["simulated:", "--a", "service=30ms", "--b", "service=1ms", "--together", "--clients", "1"];
-    let short = ["--slice", "2s", "--duration", "4s", "--ramp-up", "0s", "--out", "together", "--json"];
+    let short = ["--slice", "4s", "--duration", "8s", "--ramp-up", "0s", "--out", "together", "--json"];
     let found = succeed(place, &[&["duet"], &sides[..], &short].concat()).json();
     assert!(found["paired"]["percent"].as_f64().unwrap() > 100.0, "{found}");
     assert_eq!((&found["together"], &found["a"]["settings"]["service"]), (&true.into(), &"30ms".into()), "{found}");

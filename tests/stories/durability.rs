@@ -41,7 +41,7 @@ fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Val
     let (class, banner) =
         (&summary["durability"]["class"], page.contains("<p class=\"banner bad\">A loss of power may lose commits"));
     assert_eq!(class == "may lose commits", banner, "{class}");
-    (summary["durability"].clone(), text.lines().take(12).map(str::to_owned).collect(), rule)
+    (summary["durability"].clone(), text.lines().take(20).map(str::to_owned).collect(), rule)
 }
 
 /// Commits of this run may be lost, for this reason, and it is told before any figure.
@@ -54,9 +54,10 @@ fn loses(found: (Value, Vec<String>, Value), why: &str) {
     );
     let warned = first.iter().position(|line| line.starts_with("! A loss of power may lose commits"));
     let warned = warned.unwrap_or_else(|| panic!("no warning: {first:?}"));
-    // On a busy machine, the others that work on it are told in several lines.
-    let before = first.iter().take(warned).filter(|line| line.starts_with("! ")).count();
-    assert!(before <= 3 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
+    // On a busy machine there are other warnings, and no figure but the first line's.
+    let is_warning = |line: &String| line.starts_with("! ") || line.starts_with("  ");
+    assert!(first[1..warned.max(1)].iter().all(is_warning), "{first:?}");
+    assert!(first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
     assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
 }
 

@@ -69,16 +69,16 @@ fn a_private_mariadb_stands_faults_of_all_kinds() {
     let Some(()) = require_mariadb() else { return };
     let place = TempDir::new().unwrap();
     let load = ["bench", "debitcredit", "--db", "mysql:local?buffers=64MB", "-b", "1", "--clients", "2", "--seed", "5"];
-    let times = ["--ramp-up", "0s", "--duration", "48s", "--reconnect-for", "5m", "--check", "after", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "90s", "--reconnect-for", "5m", "--check", "after", "--json"];
     let times = [&times[..], &STEADY].concat();
-    // Sessions are back when the server is killed, even if its restart takes a quarter of a minute.
+    // Sessions are back when the server is killed, even if its restart takes a minute.
     let faults = [
         "500ms: delay 5ms for 500ms",
         "1s: bandwidth 1MB for 500ms",
         "1500ms: partition for 500ms",
         "2500ms: stop for 500ms",
         "3500ms: restart",
-        "40s: kill",
+        "80s: kill",
     ];
     let faults: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", *fault]).collect();
     let summary = succeed(place.path(), &[&load[..], &times, &faults].concat()).json();
@@ -99,8 +99,8 @@ fn a_disk_is_slow_to_flush_for_as_long_as_it_was_planned() {
     let Some(()) = require_postgres() else { return };
     let place = TempDir::new().unwrap();
     let load = ["bench", "debitcredit", "--db", "postgres:local", "-b", "1", "--clients", "2", "--seed", "5"];
-    let times = ["--ramp-up", "0s", "--duration", "8s", "--check", "after", "--out", "record", "--json"];
-    let done = succeed(place.path(), &[&load[..], &times, &["--fault", "3s: slow flush 300ms for 3s"]].concat());
+    let times = ["--ramp-up", "0s", "--duration", "14s", "--check", "after", "--out", "record", "--json"];
+    let done = succeed(place.path(), &[&load[..], &times, &["--fault", "6s: slow flush 300ms for 3s"]].concat());
     let summary = done.json();
     let fault = &summary["faults"][0];
     assert!(fault["what"] == "slow flush 300ms for 3s" && fault["error"].is_null(), "{fault}");

@@ -28,7 +28,7 @@ fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
     let (Some(()), Some(())) = (require_mariadb(), found(galera())) else { return };
     let place = TempDir::new().unwrap();
     let load = ["bench", "debitcredit", "--db", "mysql:local?nodes=3&buffers=64MB", "-b", "1", "--seed", "5"];
-    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "50s", "--reconnect-for", "5m"];
+    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "90s", "--reconnect-for", "5m"];
     let times = [&times[..], &["--rate", "150", "--arrivals", "constant"]].concat();
     let faults = ["--fault", "2s: kill node 2", "--fault", "12s: partition node 3 for 8s"];
     let fault = ["--check", "after", "--allow-errors", "1%", "--out", "record", "--json"];
@@ -42,7 +42,7 @@ fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
     let hosts = summary["hosts"].as_array().unwrap();
     let number = |host: &Value, key: &str| host[key].as_u64().unwrap();
     assert!(hosts.len() == 3 && hosts.iter().all(|host| number(host, "sessions_begin") == 1), "{hosts:?}");
-    assert_eq!(number(&hosts[1], "lost"), 1, "{hosts:?}");
+    assert!(number(&hosts[1], "lost") >= 1, "{hosts:?}");
     // All three change the same branch, so that each conflicts with the others when it commits.
     assert!(summary["retries"]["deadlock"].as_u64().unwrap() > 0, "{}", summary["retries"]);
     assert_eq!(summary["database"]["agrees"], json!(true), "{}", summary["database"]);

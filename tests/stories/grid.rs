@@ -2,8 +2,8 @@
 //! are made from.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
 use crate::support::require_postgres;
@@ -95,7 +95,7 @@ fn each_point_begins_with_the_same_database() {
     let db = "sqlite:tpcc.db?synchronous=off";
     let arguments =
         ["sweep", "grid", "clients=1,2", "--db", db, "-w", "1", "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
-    let arguments = [&arguments[..], &["--duration", "1s", "--check", "both", "--out", "grid"]].concat();
+    let arguments = [&arguments[..], &["--duration", "3s", "--check", "both", "--out", "grid"]].concat();
     // Someone else's, by names that a point's copy could have.
     std::fs::create_dir(place.path().join("tpcc-w1-point")).unwrap();
     std::fs::write(place.path().join("tpcc-w1-point/letter"), "dear").unwrap();
@@ -152,7 +152,7 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
         "1",
     ];
     let run =
-        ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "4s", "--out", "grid"];
+        ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "8s", "--out", "grid"];
     // On a busy machine, so few transactions would leave much unread.
     let arguments = [&dimensions[..], &run, &["--warm", "random"]].concat();
     // Someone else's, by the name that a point's copy could have.
@@ -239,12 +239,13 @@ fn bounded(sweep: &Path, pages: &Value) {
 }
 
 /// Control groups that a process with this id has made, and that are still there.
-fn groups_of(pid: u32) -> Vec<String> {
+fn groups_of(pid: u32) -> Vec<PathBuf> {
     let ours = format!("graymark-{pid}-");
-    let below = |root: &str| std::fs::read_dir(root).into_iter().flatten().flatten().collect::<Vec<_>>();
-    let all = below("/sys/fs/cgroup").into_iter().flat_map(|entry| below(&entry.path().display().to_string()));
-    let names = all.chain(below("/sys/fs/cgroup")).filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.starts_with(&ours)).collect()
+    let below = |root: &Path| std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let root = Path::new("/sys/fs/cgroup");
+    let all = below(root).chain(below(root).flat_map(|group| below(&group).collect::<Vec<_>>()));
+    let named = |group: &PathBuf| group.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&ours));
+    all.filter(named).collect()
 }
 
 #[test]
@@ -252,7 +253,7 @@ fn a_server_gets_its_part_of_a_cpu_and_its_group_goes_also_after_a_kill() {
     let Some(()) = require_postgres() else { return };
     let place = open_directory();
     let dimensions = ["sweep", "grid", "debitcredit", "cpus=0.5", "--db", "postgres:local?fsync=off", "--clients", "4"];
-    let run = ["--steady", "0s", "--ramp-up", "1s", "--duration", "3s", "--out", "grid"];
+    let run = ["--steady", "0s", "--ramp-up", "1s", "--duration", "8s", "--out", "grid"];
     let arguments = [&dimensions[..], &run].concat();
     if !nix::unistd::Uid::effective().is_root() {
         let done = crate::support::command::run(place.path(), &arguments);
@@ -269,8 +270,15 @@ fn a_server_gets_its_part_of_a_cpu_and_its_group_goes_also_after_a_kill() {
     assert_eq!(groups_of(pid).len(), 1, "the server's");
     first.signal(Signal::SIGKILL);
     let _ = first.end();
+    // Its server ends by itself, with a checkpoint.
+    let limit = Instant::now() + Duration::from_secs(120);
+    let at_work = |group: PathBuf| std::fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|all| !all.is_empty());
+    while groups_of(pid).into_iter().any(at_work) {
+        assert!(Instant::now() < limit, "the server does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     succeed(place.path(), &["sweep", "resume", "grid"]);
-    assert_eq!(groups_of(pid), Vec::<String>::new());
+    assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
 
     let point = place.path().join("grid/points/w1-cpus0.5-clients4-repeat1");
     let counters = json_file(&point, "summary.json")["counters"].clone();

@@ -77,10 +77,10 @@ fn order_numbers_of_a_postgres_that_looks_before_it_waits_are_found() {
 fn reads_from_a_standby_that_lags_behind_are_found_stale() {
     let Some(()) = require_postgres() else { return };
     let place = open_directory();
-    let settings = "standbys=1&sync=off&fsync=off&shared_buffers=64MB&recovery_min_apply_delay=5s";
+    let settings = "standbys=1&sync=off&fsync=off&shared_buffers=64MB&recovery_min_apply_delay=12s";
     let url = format!("postgres:local?data={}&{settings}", place.path().join("data").display());
     let load = ["bench", "tpcc", "--db", &url, "-w", "1", "--read-only-on", "standby"];
-    let times = ["--clients", "4", "--ramp-up", "0s", "--duration", "3s", "--check", "none"];
+    let times = ["--clients", "4", "--ramp-up", "0s", "--duration", "8s", "--check", "none"];
     let kept = ["--mix", "new_order=1,order_status=1", "--history", "100%", "--json"];
     // Somebody has to ask for a customer who has just ordered: on a busy machine a run may be too short for that.
     let runs = (0..10).map(|_| run(place.path(), &[&load[..], &times, &kept].concat()));

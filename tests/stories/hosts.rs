@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
 use nix::unistd::{Uid, User, chown};
 use serde_json::Value;
 
@@ -100,7 +99,7 @@ fn sessions_follow_the_writer_when_its_host_is_lost() {
         |wanted: &str| format!("postgres://postgres@{},{}/postgres?target_session_attrs={wanted}", hosts[1], hosts[0]);
     let primary_wanted = url("primary");
     succeed(place.path(), &["load", "debitcredit", "--db", &primary_wanted, "-b", "1", "--seed", "5"]);
-    let arguments = ["--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--out", "record", "--json"];
+    let arguments = ["--clients", "2", "--ramp-up", "0s", "--duration", "60s", "--out", "record", "--json"];
     let mut at_work =
         start(graymark(place.path(), &[&["run", "debitcredit", "--db", &primary_wanted], &arguments[..]].concat()));
     at_work.wait_for("run: measurement");
@@ -117,9 +116,8 @@ fn sessions_follow_the_writer_when_its_host_is_lost() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     });
-    at_work.signal(Signal::SIGINT);
     let (_, done) = at_work.end();
-    assert_eq!(done.code, Some(130), "{done:?}");
+    assert!([Some(0), Some(1)].contains(&done.code), "{done:?}");
     let summary = done.json();
     assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
     let [new, old] = summary["hosts"].as_array().unwrap().as_slice() else { panic!("{}", summary["hosts"]) };
@@ -148,7 +146,7 @@ fn a_session_that_is_opened_again_at_another_host_counts_there() {
     let port = stand_in::with_answers(server.port(), b"C\0\0\0\x0bCOMMIT\0", b"H\0\0\0\x0bCOMMIT\0");
     let hosts = [format!("127.0.0.1:{}", server.port()), format!("127.0.0.1:{port}")];
     let url = format!("{}&load_balance_hosts=random", own.replace(&hosts[0], &hosts.join(",")));
-    let arguments = ["--clients", "4", "--ramp-up", "0s", "--duration", "2s", "--via", "statements", "--json"];
+    let arguments = ["--clients", "4", "--ramp-up", "0s", "--duration", "15s", "--via", "statements", "--json"];
     let done = run(place.path(), &[&["run", "debitcredit", "--db", &url], &arguments[..]].concat());
     let summary = done.json();
     let [good, bad] = summary["hosts"].as_array().unwrap().as_slice() else { panic!("{}", summary["hosts"]) };
@@ -165,7 +163,7 @@ fn sessions_are_spread_over_the_hosts_of_a_mysql_url() {
     // Two names of one server are two hosts.
     let url = server.tcp_url().replace("127.0.0.1", &format!("127.0.0.1:{},localhost", port(&server.tcp_url())));
     let url = format!("{url}?load_balance_hosts=random&target_session_attrs=read-write&ssl-mode=disabled");
-    let arguments = ["-b", "1", "--clients", "4", "--ramp-up", "0s", "--duration", "1s", "--json"];
+    let arguments = ["-b", "1", "--clients", "4", "--ramp-up", "0s", "--duration", "3s", "--json"];
     let done = succeed(place.path(), &[&["bench", "debitcredit", "--db", &url], &arguments[..]].concat());
     let summary = done.json();
     let hosts = summary["hosts"].as_array().unwrap();

@@ -18,7 +18,7 @@ fn plan(place: &Path) -> Plan {
         db: Some(format!("sqlite:{}", place.join("tpcc.db").display()).as_str().into()),
         clients: Some(1),
         ramp_up: Some(RampUp::Seconds(1)),
-        duration: Some(2),
+        duration: Some(5),
         ..Plan::default()
     }
 }
@@ -138,17 +138,17 @@ fn a_run_is_stopped_by_its_handle() {
 fn transactions_do_not_wait_for_a_slow_consumer() {
     let place = TempDir::new().unwrap();
     let (mut seconds, mut slept) = (Vec::new(), false);
-    let run = Run::bench(simulated(5)).out(place.path().join("record")).on_event(|event| {
+    let run = Run::bench(simulated(12)).out(place.path().join("record")).on_event(|event| {
         if let Event::Second { second, phase: Phase::Measurement, interval } = event {
             if !std::mem::replace(&mut slept, true) {
-                std::thread::sleep(Duration::from_secs(3));
+                std::thread::sleep(Duration::from_secs(8));
             }
             seconds.push((*second, interval.transactions.iter().map(|measured| measured.completed).sum::<u64>()));
         }
     });
     let Summary { interval_s, .. } = run.start().unwrap().expect("nobody asked to stop").summary;
-    assert_eq!(interval_s, 5.0);
-    assert_eq!(seconds.iter().map(|(second, _)| *second).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
-    // The consumer slept through the second and the third one. The machine may have stood still in one of them.
-    assert!(seconds[1].1 + seconds[2].1 > 0, "{seconds:?}");
+    assert_eq!(interval_s, 12.0);
+    assert_eq!(seconds.iter().map(|(second, _)| *second).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+    // The consumer slept through some of these. The machine may have stood still in others.
+    assert!(seconds[1..8].iter().any(|(_, completed)| *completed > 0), "{seconds:?}");
 }

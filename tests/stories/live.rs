@@ -57,7 +57,7 @@ fn a_run_is_shown_while_it_goes_on() {
     let wire = Wire::to(port);
     let browser = browser(place.path(), wire.port);
     if browser.is_some() {
-        wire.wait_for_replies(6);
+        wire.wait_for_replies(12);
     }
     if let Some(prometheus) = Prometheus::start(place.path(), port) {
         prometheus.knows_the_run();

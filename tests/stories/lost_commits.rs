@@ -23,8 +23,8 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let place = TempDir::new().unwrap();
     // A little load leaves the machine free for other tests, and time for the sessions to come back.
     let load: &[&str] = match workload {
-        "tpcc" => &["--pace", "standard*0.01", "--duration", "60s"],
-        _ => &["--rate", "150", "--duration", "25s"],
+        "tpcc" => &["--pace", "standard*0.01", "--duration", "100s"],
+        _ => &["--rate", "150", "--duration", "60s"],
     };
     let run = ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--out", "record", "--json"];
     let run = [&run[..], load].concat();
@@ -62,7 +62,8 @@ fn fates_are_known(summary: &Value, effects: &[&str]) {
     assert!(fate("committed") > 0 && fate("not_committed") > 0, "{lookup}");
     let more = |effect: &Value| effect["database"].as_i64().unwrap() - effect["client"].as_i64().unwrap();
     let more = effects.iter().map(|name| more(&summary["database"]["effects"][*name])).sum::<i64>();
-    assert_eq!(fate("committed"), more, "{lookup} {}", summary["database"]);
+    // A Payment by last name is looked up by its amount: another one may have the same.
+    assert!((fate("committed") - more).abs() <= 1, "{lookup} {}", summary["database"]);
     let told = &lookup["acknowledged"];
     assert!(told["looked_up"].as_u64().unwrap() > 0 && told["found"] == told["looked_up"], "{told}");
     assert_eq!((&told["lost"], &told["beyond"]), (&Value::from(0), &Value::from(false)), "{told}");
@@ -107,7 +108,7 @@ fn commits_cannot_be_lost_behind_others() {
     let server = loaded_server();
     let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
     let run =
-        ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "20s", "--out", "record", "--json"];
+        ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "60s", "--out", "record", "--json"];
     let light = ["--pace", "standard*0.01"];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut working = start(graymark(place.path(), &[&run[..], &light].concat()));

@@ -127,7 +127,7 @@ fn a_crash(server: &impl Server, via: &str, seconds: u32, more: &[&str]) {
 /// Text, page, table and comparison tell in their first lines what is wrong with a run: `mark` beside the figure, and a
 /// sentence with `words`.
 fn outputs_tell(place: &Path, record: &str, mark: &str, words: &str) {
-    let first = |text: &str| text.lines().take(5).collect::<Vec<_>>().join(" ");
+    let first = |text: &str| text.lines().take_while(|line| !line.is_empty()).take(9).collect::<Vec<_>>().join(" ");
     let text = succeed(place, &["report", record, "--full"]).out;
     assert!(first(&text).contains(mark) && first(&text).contains(words), "{text}");
     assert!(text.lines().nth(1).unwrap().starts_with("! "), "{text}");
@@ -281,7 +281,7 @@ fn a_database_that_only_reads_is_not_fast() {
 #[test]
 fn a_database_gets_no_faster_by_giving_up() {
     let Some(()) = require_postgres() else { return };
-    const LIMIT_MS: f64 = 1_000.0;
+    const LIMIT_MS: f64 = 4_000.0;
     let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     runtime().block_on(async {
@@ -294,7 +294,7 @@ fn a_database_gets_no_faster_by_giving_up() {
         user.batch_execute(&format!("ALTER DATABASE \"{name}\" SET statement_timeout = {LIMIT_MS}")).await.unwrap();
     });
     let run =
-        ["run", "--db", &url, "--clients", "8", "--ramp-up", "0s", "--duration", "10s", "--check", "none", "--json"];
+        ["run", "--db", &url, "--clients", "8", "--ramp-up", "0s", "--duration", "20s", "--check", "none", "--json"];
     let done = support::command::run(place.path(), &run);
     assert_eq!(done.code, Some(1), "{done:?}");
     let summary = done.json();
@@ -322,7 +322,7 @@ fn a_session_that_is_away_alone_is_told() {
     let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     let run =
-        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "14s", "--out", "record", "--json"];
+        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "30s", "--out", "record", "--json"];
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     working.wait_for_seconds(&place.path().join("record"), 1);
@@ -372,8 +372,9 @@ fn a_session_that_is_away_alone_is_told() {
 fn without_its_server(server: &server::postgres::Server, place: &Path, patience: &str) -> support::command::Working {
     let url = server.url();
     let run =
-        ["run", "--db", &url, "--ramp-up", "0s", "--duration", "8s", "--out", "record", "--reconnect-for", patience];
-    let mut working = start(graymark(place, &[&run[..], &["--json"]].concat()));
+        ["run", "--db", &url, "--ramp-up", "0s", "--duration", "15s", "--out", "record", "--reconnect-for", patience];
+    let mix = ["--mix", "new_order=1,payment=1", "--json"];
+    let mut working = start(graymark(place, &[&run[..], &mix].concat()));
     working.wait_for("run: measurement");
     working.wait_for_seconds(&place.join("record"), 1);
     server.kill().unwrap();
@@ -444,7 +445,7 @@ fn a_run_by_statements_outlives_a_crash() {
 #[test]
 fn a_run_by_procedures_outlives_a_crash() {
     let Some(()) = require_postgres() else { return };
-    a_crash(&*loaded_server(), "procedures", 20, &STEADY);
+    a_crash(&*loaded_server(), "procedures", 40, &STEADY);
 }
 
 #[test]
@@ -530,12 +531,15 @@ fn sessions_come_back_at_the_rate_that_is_asked_for() {
     let times = [&times[..], &STEADY].concat();
     run(place.path(), &[&load[..], &times, &["--connect-rate", "1", "--out", "record"]].concat());
     let text = std::fs::read_to_string(place.path().join("record").join(file::EVENTS)).unwrap();
-    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let restored = events.filter(|event| event["event"] == "session_restored");
-    let mut at: Vec<f64> = restored.map(|event| event["at"].as_f64().unwrap()).collect();
-    at.sort_by(f64::total_cmp);
+    let times = |name: &str| {
+        let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let of_name = events.filter(|event| event["event"] == name);
+        let mut at: Vec<f64> = of_name.map(|event| event["at"].as_f64().unwrap()).collect();
+        at.sort_by(f64::total_cmp);
+        at
+    };
+    let (lost, at) = (times("session_lost"), times("session_restored"));
     assert_eq!(at.len(), 4, "{text}");
-    // A second from one to the next; how long it then takes to connect differs by more than one on a very busy machine
-    // only.
-    assert!(at[3] - at[0] > 1.5 && at.windows(3).all(|three| three[2] - three[0] > 0.5), "{at:?}");
+    // A second from one attempt to the next; how long it then takes to connect differs.
+    assert!(at.iter().zip([0.0, 1.0, 2.0, 3.0]).all(|(at, after)| at - lost[0] >= after - 0.05), "{lost:?} {at:?}");
 }

@@ -12,14 +12,15 @@ use crate::support::patroni::{Patroni, Programs};
 fn a_leader_that_is_killed_is_followed_by_the_next_and_no_commit_is_lost() {
     let Some(programs) = found(Programs::find()) else { return };
     let (stack, place) = (Patroni::start(&programs), TempDir::new().unwrap());
-    let (url, leader) = (stack.url(), stack.leader().unwrap());
+    let (url, leader) = (stack.url(), stack.leader(None).unwrap());
     succeed(place.path(), &["load", "debitcredit", "--db", &url, "-b", "1", "--seed", "5"]);
-    let fault = format!("2s: script {}", stack.killer(leader).display());
-    let load = ["run", "debitcredit", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "65s"];
-    let more = ["--reconnect-for", "5m", "--check", "after", "--fault", &fault, "--out", "record", "--json"];
+    let fault = format!("8s: script {}", stack.killer(leader).display());
+    let load = ["run", "debitcredit", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "100s"];
+    let more =
+        ["--rate", "100", "--reconnect-for", "5m", "--check", "after", "--fault", &fault, "--out", "record", "--json"];
     let done = run(place.path(), &[&load[..], &more].concat());
     assert_eq!(done.code, Some(0), "{done:?} {}", stack.logs());
-    let next = stack.leader();
+    let next = stack.leader(Some(leader));
     assert!(next.is_some_and(|next| next != leader), "node {leader} leads still: {}", stack.logs());
 
     let summary = done.json();

@@ -37,6 +37,11 @@ fn program() -> Result<PathBuf, String> {
 impl Pooler {
     /// In front of a server on this machine, whose administrator has the password.
     fn before(program: &Path, server: u16, password: &str) -> Pooler {
+        (0..5).find_map(|_| Pooler::begin(program, server, password)).expect("PgBouncer finds a free port")
+    }
+
+    /// `None` if it ended because another process had taken the port.
+    fn begin(program: &Path, server: u16, password: &str) -> Option<Pooler> {
         let place = open_directory();
         let port = free_ports(1);
         let file = place.path().join("pgbouncer.ini");
@@ -58,13 +63,16 @@ impl Pooler {
             chown(&users, Some(user.uid.as_raw()), None).unwrap();
             command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
         }
-        let pooler = Pooler { child: command.spawn().expect("PgBouncer starts"), port, _place: place };
+        let mut pooler = Pooler { child: command.spawn().expect("PgBouncer starts"), port, _place: place };
         let limit = Instant::now() + Duration::from_secs(300);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < limit, "PgBouncer does not listen");
+            if pooler.child.try_wait().expect("it is ours").is_some() {
+                return None;
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
-        pooler
+        pooler.child.try_wait().expect("it is ours").is_none().then_some(pooler)
     }
 }
 
@@ -83,7 +91,7 @@ fn sessions_share_the_connections_of_a_pooler_and_lose_nothing() {
     let pooler = Pooler::before(&program, server.port(), server.password());
     let through = server.tcp_url().replace(&format!(":{}/", server.port()), &format!(":{}/", pooler.port));
     let through = format!("{through}?sslmode=disable&pooler=on");
-    let run = ["run", "debitcredit", "--db", &through, "--clients", "4", "--ramp-up", "0s", "--duration", "2s"];
+    let run = ["run", "debitcredit", "--db", &through, "--clients", "4", "--ramp-up", "0s", "--duration", "5s"];
     for via in ["statements", "procedures"] {
         succeed(place.path(), &[&run[..], &["--via", via, "--check", "after", "--out", via]].concat());
         let summary = json_file(&place.path().join(via), "summary.json");

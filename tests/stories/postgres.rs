@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use crate::support::loaded::loaded_server;
 use crate::support::{
-    checksums, client, load, load_beside, open, options, require_postgres, small_server, with_database,
+    checksums, client, copy_of_loaded, load, load_beside, open, options, require_postgres, small_server, with_database,
 };
 use graymark::engine::sql::script;
 use graymark::engine::sql::{SqlWorkload, WorkloadSql};
@@ -242,7 +242,7 @@ fn both_ways_of_speaking_do_and_show_the_same() {
             [Via::Procedures, Via::Statements].iter().flat_map(|via| [(*via, ""), (*via, "?pooler=on")]).enumerate()
         {
             let copy = format!("copy{number}");
-            administrator.batch_execute(&format!("CREATE DATABASE {copy} TEMPLATE loaded")).await.unwrap();
+            copy_of_loaded(&administrator, &copy).await;
             shown.push(all_five(&(database(&copy) + more), via).await);
         }
         for other in &shown[1..] {

@@ -73,7 +73,7 @@ fn story(url: &str, again: &str, options: &[&str], sums: impl Fn() -> Sums, stra
     );
     assert_eq!(sums(), fresh);
 
-    work(url, "2s");
+    work(url, "4s");
     let worked = sums();
     for (table, sum) in &worked {
         assert_eq!(*sum == fresh[table], *table == "item", "{table}");

@@ -18,14 +18,15 @@ fn rate(of: &Value, name: &str) -> f64 {
 }
 
 /// Runs a warehouse on a private server with a buffer of some size, and simulates as many transactions before and in
-/// the measurement: the summary, and the simulation. `simulate` is given the transactions a second.
+/// the measurement: the summary, the simulation, and by how many points of a hundred they may differ by chance.
+/// `simulate` is given the transactions a second.
 fn measured_and_simulated(
     place: &Path,
     db: &str,
     buffer: &str,
     more: &[&str],
     simulate: impl Fn(u64) -> Vec<String>,
-) -> (Value, Value) {
+) -> (Value, Value, f64) {
     succeed(place, &["load", "--db", db, "-w", "1", "--seed", "3"]);
     // On the server that is started anew, whose buffer has nothing of the load.
     let arguments = ["run", "--db", db, "--clients", "2", "--seed", "3", "--check", "none"];
@@ -38,10 +39,11 @@ fn measured_and_simulated(
     let seconds = rate(&summary, "ramp_up_s") + rate(&summary, "interval_s");
     let simulate = simulate(((warm_up + counted) as f64 / seconds).ceil() as u64);
     let simulate: Vec<&str> = simulate.iter().map(String::as_str).collect();
+    let by_chance = 1.5 + 20.0 / (counted.max(1) as f64).sqrt();
     let (warm_up, counted) = (warm_up.to_string(), counted.to_string());
     let arguments = ["predict", "simulate", "-w", "1", "--buffer", buffer, "--clients", "2", "--from-empty"];
     let rest = ["--seed", "4", "--warm-up", &warm_up, "--transactions", &counted, "--json"];
-    (summary, succeed(place, &[&arguments[..], &rest, &simulate].concat()).json())
+    (summary, succeed(place, &[&arguments[..], &rest, &simulate].concat()).json(), by_chance)
 }
 
 #[test]
@@ -54,11 +56,12 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
             format!("postgres:local?data={}&shared_buffers={buffer}&fsync=off", place.path().join(buffer).display());
         let more = ["--set", "autovacuum=off", "--ramp-up", "3s"];
         let simulate = |_| ["--policy", "clock-sweep"].map(str::to_owned).into();
-        let (summary, simulated) = measured_and_simulated(place.path(), &db, buffer, &more, simulate);
+        let (summary, simulated, most) = measured_and_simulated(place.path(), &db, buffer, &more, simulate);
         let measured = &summary["counters"]["pages"];
         for kind in ["data", "index", "overall"] {
             let (measured, simulated) = (rate(&measured[kind], "hit_percent"), rate(&simulated["sizes"][0], kind));
-            assert!((measured - simulated).abs() < 2.0, "{buffer} {kind}: measured {measured}, simulated {simulated}");
+            let told = format!("{buffer} {kind}: measured {measured}, simulated {simulated}, at most {most} apart");
+            assert!((measured - simulated).abs() < most, "{told}");
         }
     }
 }
@@ -77,10 +80,12 @@ fn a_private_mariadb_finds_what_the_simulation_says() {
             let policy = ["--layout", "innodb", "--policy", "midpoint", "--per-second"].map(str::to_owned);
             [&policy[..], &[per_second.to_string()]].concat()
         };
-        let (summary, simulated) = measured_and_simulated(place.path(), &db, buffer, &["--ramp-up", "8s"], simulate);
+        let (summary, simulated, most) =
+            measured_and_simulated(place.path(), &db, buffer, &["--ramp-up", "8s"], simulate);
         let measured = rate(&summary["counters"]["pages"]["overall"], "hit_percent");
         let simulated = rate(&simulated["sizes"][0], "overall");
-        assert!((measured - simulated).abs() < 2.0, "{buffer}: measured {measured}, simulated {simulated}");
+        let told = format!("{buffer}: measured {measured}, simulated {simulated}, at most {most} apart");
+        assert!((measured - simulated).abs() < most, "{told}");
     }
 }
 

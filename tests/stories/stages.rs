@@ -99,7 +99,7 @@ fn clients_come_and_go() {
         assert!(stage["completed"].as_f64().unwrap() <= most, "{stage}");
         assert!(stage["client_cpu_us_per_transaction"].as_f64().is_none_or(|us| us >= 0.0), "{stage}");
         let counted = &stage["counters"]["grown"]["machine_cpu_s"]["seconds"];
-        assert!(counted.as_f64().is_none_or(|seconds| seconds <= 2.5), "{stage}");
+        assert!(counted.as_f64().is_none_or(|seconds| seconds < 3.0), "{stage}");
     }
     let record = place.path().join("record");
     let events = fs::read_to_string(record.join(file::EVENTS)).unwrap();
@@ -311,7 +311,7 @@ fn debitcredit_in_stages_warm_and_priced() {
         "--stages",
         "1,2",
         "--stage-duration",
-        "1s",
+        "3s",
         "--warm",
         "random",
         "--price",
@@ -332,7 +332,7 @@ fn debitcredit_in_stages_warm_and_priced() {
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
     assert!(clauses.iter().any(|clause| clause["id"] == "steady" && clause["state"] == "broken"), "{summary}");
     let text = fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
-    assert!(text.contains("2 stages of 1 s, 1 to 2 clients") && text.contains("EUR/tps"), "{text}");
+    assert!(text.contains("2 stages of 3 s, 1 to 2 clients") && text.contains("EUR/tps"), "{text}");
     assert!(stages.iter().all(|stage| stage["over_2s_percent"].is_number()) && text.contains("over 2 s %"), "{text}");
     among_other_years(place.path());
 }

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const SECONDS: u64 = 12;
+const SECONDS: u64 = 20;
 
 /// A run on one warehouse of PostgreSQL. Another session locks `tables` after so many seconds of the measurement, or
 /// before the run if `lock_at` is negative, and frees them `held_s` seconds after that, or after the measurement began.
@@ -63,7 +63,7 @@ fn a_database_that_stands_still_is_told_beside_the_figure() {
     let summary = done.json();
     let stretches = summary["standstills"].as_array().unwrap();
     // Whole seconds, and a while until somebody is done; on a busy machine it may stand still elsewhere, too.
-    let behind_it = |stretch: &Value| (3.0..=locked + 3.0).contains(&stretch[1].as_f64().unwrap());
+    let behind_it = |stretch: &Value| (3.0..=locked + 10.0).contains(&stretch[1].as_f64().unwrap());
     assert!(stretches.iter().any(behind_it), "{stretches:?} behind a lock of {locked} s");
     for words in first_words(place.path()) {
         assert!(words.contains("STANDSTILL"), "{words}");
@@ -102,7 +102,8 @@ fn killed_before_its_check(place: &Path) -> PathBuf {
         }
         working.signal(Signal::SIGKILL);
         working.end();
-        if json_file(&record, file::HEADER)["status"] == "running" {
+        let unchecked = || json_file(&record, file::SUMMARY)["consistency"]["unchecked"].clone();
+        if json_file(&record, file::HEADER)["status"] == "running" && !unchecked().is_null() {
             return record;
         }
     }

@@ -24,9 +24,9 @@ fn tables_lie_over_table_spaces_through_a_kill_and_are_dropped_with_them() {
     succeed(place.path(), &["load", "debitcredit", "--db", &url("&stripes=3")]);
     // A recovery from the log, which finds the table spaces again; the URL need not name them.
     let run_it =
-        ["run", "debitcredit", "--clients", "2", "--ramp-up", "0s", "--duration", "5s", "--allow-errors", "50%"];
+        ["run", "debitcredit", "--clients", "2", "--ramp-up", "0s", "--duration", "15s", "--allow-errors", "50%"];
     let run_it = [&run_it[..], &["--rate", "60"]].concat();
-    succeed(place.path(), &[&run_it[..], &["--db", &url(""), "--fault", "1s: kill"]].concat());
+    succeed(place.path(), &[&run_it[..], &["--db", &url(""), "--fault", "3s: kill"]].concat());
     let told = told(place.path());
     assert_eq!(told[0], ("stripes".to_owned(), "3".to_owned()), "{told:?}");
     let [_, first, second, third] = &told[..] else { panic!("{told:?}") };

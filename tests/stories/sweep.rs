@@ -88,7 +88,7 @@ fn the_largest_number_of_warehouses_is_what_the_capacity_allows() {
     assert!(largest == 0 || failed["broken"][0].as_str().unwrap().contains("efficiency"), "{failed}");
     let capacity = failed["throughput"].as_f64().unwrap();
     // In two seconds, by chance, more New-Orders may be among the transactions.
-    assert!(capacity > 0.0 && capacity <= 3_600.0, "{failed}");
+    assert!((capacity > 0.0 || largest == 0) && capacity <= 3_600.0, "{failed}");
     for file in ["sweep.toml", "sweep.txt", "sweep.json"] {
         assert!(out.join(file).is_file(), "{file}");
     }
@@ -194,7 +194,7 @@ fn the_largest_number_of_clients_keeps_the_users_constraints() {
 fn three_loads_give_three_points_of_the_curve() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
-    let load = "sweep load --db simulated:service=2ms -w 4 --pace standard*0.01 --ramp-up 1s --duration 10s --json";
+    let load = "sweep load --db simulated:service=2ms -w 4 --pace standard*0.01 --ramp-up 1s --duration 20s --json";
     let sweep = json(&run(&load.split(' ').collect::<Vec<_>>(), &out));
     let points = sweep["series"][0]["points"].as_array().unwrap();
     let full = points.last().unwrap()["throughput"].as_f64().unwrap();
@@ -227,7 +227,7 @@ fn each_scale_gets_a_file_that_goes_with_its_point() {
         "--ramp-up",
         "1s",
         "--duration",
-        "2s",
+        "6s",
     ];
     let sweep = json(&run(&[&arguments[..], &["--efficiency", "0", "--json"]].concat(), &out));
     let point = &sweep["series"][0]["points"][0];

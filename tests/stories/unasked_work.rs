@@ -11,9 +11,9 @@ use rusqlite::Connection;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-/// A run of two seconds on a damaged database: its summary.
+/// A run of some seconds on a damaged database: its summary.
 fn worked(place: &Path, db: &str, via: &str) -> Json {
-    let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "2s", "--check", "none", "--via", via, "--json"];
+    let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "3s", "--check", "none", "--via", via, "--json"];
     let orders = ["--rate", "100", "--mix", "new_order=1"];
     run(place, &[&["run", "--db", db], &plan[..], &orders].concat()).json()
 }
@@ -28,12 +28,18 @@ fn belied(place: &Path, db: &str, ways: &[&str], does: impl Fn(&str)) {
     does("CREATE TABLE kept_items AS SELECT * FROM item WHERE i_id % 10 > 0");
     does("DELETE FROM item WHERE i_id % 10 > 0");
     for via in ways {
-        let summary = worked(place, db, via);
         // Nearly every order names a missing item; what passes for the standard's rollback is what asked for one.
-        let failed = errors(&summary, "New-Order: rolled back, although no unused item was named");
-        let rolled_back = summary["transactions"]["new_order"]["rolled_back"].as_u64().unwrap();
+        let (mut failed, mut rolled_back) = (0, 0);
+        for _ in 0..30 {
+            let summary = worked(place, db, via);
+            failed += errors(&summary, "New-Order: rolled back, although no unused item was named");
+            rolled_back += summary["transactions"]["new_order"]["rolled_back"].as_u64().unwrap();
+            assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+            if failed + rolled_back >= 20 {
+                break;
+            }
+        }
         assert!(failed > 3 * rolled_back, "{via}: {failed} failed, {rolled_back} rolled back");
-        assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
     }
     does("INSERT INTO item SELECT * FROM kept_items");
     does(
@@ -99,10 +105,10 @@ fn another_client_at_work_is_told_as_such() {
     let db = "sqlite:loaded.db?synchronous=off";
     let plan = ["run", "--db", db, "--clients", "1", "--rate", "50", "--ramp-up", "0s", "--check", "none", "--full"];
     // Long enough for the other one to come and go, on a busy machine, too.
-    let one = [&plan[..], &["--duration", "20s", "--out", "one"]].concat();
+    let one = [&plan[..], &["--duration", "30s", "--out", "one"]].concat();
     let mut working = start(graymark(place.path(), &one));
     working.wait_for("run: measurement");
-    let other = run(place.path(), &[&plan[..], &["--duration", "2s", "--out", "other"]].concat());
+    let other = run(place.path(), &[&plan[..], &["--duration", "5s", "--out", "other"]].concat());
     let (_, done) = working.end();
     for (done, record) in [(done, "one"), (other, "other")] {
         assert_eq!(done.code, Some(1), "{done:?}");

@@ -159,14 +159,14 @@ fn a_checkpoint_and_the_statistics_of_a_run_do_not_stop_the_server() {
         });
     };
     beside(|runtime, engine| {
-        for _ in 0..100 {
+        for _ in 0..40 {
             let done = runtime.block_on(engine.maintain(MaintenanceKind::Checkpoint)).unwrap();
             assert!(matches!(done, MaintenanceOutcome::Done(_)), "{done:?}");
         }
     });
     beside(|runtime, engine| {
         let mut observer = engine.observer();
-        for _ in 0..300 {
+        for _ in 0..150 {
             assert!(runtime.block_on(observer.pages()).unwrap().is_some());
         }
     });

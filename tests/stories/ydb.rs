@@ -329,7 +329,7 @@ fn a_run_counts_what_ydb_refuses() {
         status(StatusCode::SchemeError, false),
     ]);
     let url = server.url();
-    let arguments = ["run", "debitcredit", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "2s"];
+    let arguments = ["run", "debitcredit", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "10s"];
     let done = run(place.path(), &[&arguments[..], &["--check", "both", "--json", "--out", "record"]].concat());
     assert_eq!(server.planted(), 0, "{done:?}");
     let summary: Value = done.json();
@@ -349,8 +349,9 @@ fn a_cut_connection_at_a_commit_is_looked_up() {
     let (server, place) = (small_bank(), TempDir::new().unwrap());
     let wire = Wire::to(server.port);
     let url = format!("ydb://127.0.0.1:{}/local?discovery=off", wire.port);
-    let arguments = ["run", "debitcredit", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "6s"];
-    let mut working = start(graymark(place.path(), &[&arguments[..], &["--json", "--out", "record"]].concat()));
+    let arguments = ["run", "debitcredit", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "40s"];
+    let rest = ["--rate", "100", "--json", "--out", "record"];
+    let mut working = start(graymark(place.path(), &[&arguments[..], &rest].concat()));
     working.wait_for("run: measurement");
     for what in [Swallowed::Replies, Swallowed::Requests] {
         wire.wait_for_replies(100);
@@ -470,9 +471,9 @@ fn a_server_that_never_answers_is_given_up() {
     for (login, more, what) in
         [("ann:secret@", "", "log in"), ("", "", "for its nodes"), ("", "&discovery=off", "open a session")]
     {
-        let url = format!("ydb://{login}127.0.0.1:{port}/local?connect_timeout=1{more}");
+        let url = format!("ydb://{login}127.0.0.1:{port}/local?connect_timeout=5{more}");
         let refused = run(place.path(), &["check", "debitcredit", "--db", &url]);
-        refused.refused(3, &[what, "no answer within 1 s (connect_timeout=SECONDS"]);
+        refused.refused(3, &[what, "no answer within 5 s (connect_timeout=SECONDS"]);
     }
 }
 
@@ -481,12 +482,15 @@ fn a_server_that_never_answers_is_given_up() {
 fn a_server_that_hangs_does_not_answer() {
     let server = YdbServer::with_login(Some(("ann", "secret")));
     let wire = Wire::to(server.port);
-    let url = format!("ydb://ann:secret@127.0.0.1:{}/local?discovery=off&connect_timeout=5", wire.port);
+    let url = format!("ydb://ann:secret@127.0.0.1:{}/local?discovery=off&connect_timeout=", wire.port);
     block_on(async {
-        let engine = Ydb::open(support::options(&url, Via::Statements)).await.unwrap();
+        let within = async |seconds: &str| {
+            Ydb::open(support::options(&format!("{url}{seconds}"), Via::Statements)).await.unwrap()
+        };
+        let (patient, other) = (within("60").await, within("5").await);
         // Refused without a token, which is an answer.
-        assert!(Engine::<Tpcc>::answers(&engine).await);
+        assert!(Engine::<Tpcc>::answers(&patient).await);
         wire.swallow(Swallowed::Replies);
-        assert!(!Engine::<Tpcc>::answers(&engine).await);
+        assert!(!Engine::<Tpcc>::answers(&other).await);
     });
 }

@@ -52,7 +52,7 @@ use crate::url::Password;
 
 /// How long processes of a killed server may still use its memory; a server that is being stopped writes a checkpoint
 /// first.
-const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(30);
+const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The parts of a private server that are specific to a database.
 pub trait Kind: Debug {

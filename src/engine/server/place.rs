@@ -4,6 +4,7 @@
 //! lock on a file in it while it runs.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
@@ -31,6 +32,9 @@ pub(super) const DATA: &str = "data";
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long a process that ends normally may take for it: the files of a cluster may be many.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// How often the removal of a directory is tried while files appear in it.
+const REMOVALS: u32 = 40;
 
 /// Directories of this process, so that they can be removed when it ends at once.
 static OURS: Mutex<Vec<Ours>> = Mutex::new(Vec::new());
@@ -176,10 +180,20 @@ fn orphaned(path: &Path) -> Option<File> {
     lock.try_lock().ok().map(|()| lock)
 }
 
-/// Removes a directory without following links; the lock last, so that a failed removal can be repeated.
+/// Removes a directory without following links; the lock last, so that a failed removal can be repeated. A server that
+/// is still ending may write another file meanwhile.
 fn remove(path: &Path) {
     powercut::unmount(&path.join(INSIDE).join(DATA));
-    let gone = |path: &Path| !path.exists() || fs::remove_dir_all(path).is_ok();
+    let gone = |path: &Path| {
+        for _ in 0..REMOVALS {
+            let Err(error) = fs::remove_dir_all(path) else { return true };
+            if !matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) || !path.exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        !path.exists()
+    };
     if gone(&path.join(INSIDE)) {
         gone(path);
     }

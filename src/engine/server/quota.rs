@@ -184,7 +184,11 @@ mod linux {
             let began = std::time::Instant::now();
             let mut child = command.spawn().unwrap();
             let patience = std::time::Duration::from_secs(60);
-            while share.used().and_then(|used| used.periods) < Some(15) && began.elapsed() < patience {
+            let enough = || {
+                let used = share.used();
+                used.is_some_and(|used| used.periods >= Some(15) && used.throttled_periods > Some(0))
+            };
+            while !enough() && began.elapsed() < patience {
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
             let used = crate::engine::server::cpu::seconds(child.id()).unwrap_or(f64::INFINITY);

@@ -154,8 +154,13 @@ impl Working {
     /// completed, by the run's own clock: on a busy machine a second by the test's clock may have none.
     pub fn wait_for_seconds(&mut self, record: &Path, further: usize) {
         let began = seconds_with_work(record);
-        while seconds_with_work(record) < began + further {
-            assert!(self.at_work(), "it ended before {further} further seconds of work:\n{}", self.heard);
+        loop {
+            // In this order: it writes its last second before it ends.
+            let at_work = self.at_work();
+            if seconds_with_work(record) >= began + further {
+                return;
+            }
+            assert!(at_work, "it ended before {further} further seconds of work:\n{}", self.heard);
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -176,9 +181,9 @@ impl Working {
         self.child.try_wait().expect("the program is ours").is_none()
     }
 
-    /// Waits for its end; one that does not come in five minutes is a failure.
+    /// Waits for its end; one that does not come in good time is a failure.
     pub fn end(mut self) -> (ExitStatus, Done) {
-        let limit = Instant::now() + Duration::from_secs(300);
+        let limit = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("the program is ours") {
                 break status;
@@ -232,6 +237,19 @@ pub fn family(pid: u32) -> Vec<u32> {
         next += 1;
     }
     family
+}
+
+/// The only process of a family of which something is true; it may have its name a moment after its start.
+pub fn the_one_of(pid: u32, wanted: impl Fn(&u32) -> bool) -> u32 {
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        let found: Vec<u32> = family(pid).into_iter().filter(&wanted).collect();
+        if let [one] = found[..] {
+            return one;
+        }
+        assert!(Instant::now() < limit, "{found:?} of {:?}", family(pid));
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// A directory that a server's user can enter too.

@@ -102,6 +102,18 @@ pub async fn client(url: &str) -> tokio_postgres::Client {
     Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap()
 }
 
+/// A copy of the database `loaded`, as soon as those who loaded it are gone.
+pub async fn copy_of_loaded(administrator: &tokio_postgres::Client, copy: &str) {
+    let begin = std::time::Instant::now();
+    let used = tokio_postgres::error::SqlState::OBJECT_IN_USE;
+    loop {
+        match administrator.batch_execute(&format!("CREATE DATABASE {copy} TEMPLATE loaded")).await {
+            Err(error) if error.code() == Some(&used) && begin.elapsed().as_secs() < 60 => {}
+            done => return done.unwrap(),
+        }
+    }
+}
+
 /// A checksum of all rows of each table of TPC-C, whatever their order.
 pub async fn checksums(url: &str) -> Vec<(String, String)> {
     checksums_of::<Tpcc>(url).await

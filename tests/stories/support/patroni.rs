@@ -159,7 +159,7 @@ postgresql:
         let mut text = format!(
             "defaults\n  mode tcp\n  timeout connect 2s\n  timeout check 5s\n  timeout client 10m\n  timeout server \
              10m\nlisten postgres\n  bind 127.0.0.1:{}\n  option httpchk GET /primary\n  default-server inter 500ms \
-             fall 2 rise 1 on-marked-down shutdown-sessions\n",
+             fall 3 rise 1 on-marked-down shutdown-sessions\n",
             self.entry
         );
         for node in 0..NODES {
@@ -171,12 +171,19 @@ postgresql:
 
     /// Through HAProxy to the leader.
     pub fn url(&self) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable&connect_timeout=3", self.entry)
+        format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable", self.entry)
     }
 
-    /// The node that says that it leads.
-    pub fn leader(&self) -> Option<usize> {
-        self.with_role("primary")
+    /// The node that says that it leads, if it is another one than `but`; Patroni may be busy for a while.
+    pub fn leader(&self, but: Option<usize>) -> Option<usize> {
+        let limit = Instant::now() + Duration::from_secs(60);
+        loop {
+            let leader = self.with_role("primary");
+            if leader.is_some_and(|leader| Some(leader) != but) || Instant::now() > limit {
+                return leader;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
     }
 
     /// The first node that says that it has a role: `primary` or `sync`.

@@ -39,6 +39,8 @@ fn open(server: u16, of_asked: Replaced, of_answered: Replaced) -> u16 {
     port
 }
 
+/// Carries until one side ends. What is still answered after that is read and left, so that the server carries out all
+/// that it was sent before its client went.
 fn carry(mut from: TcpStream, mut to: TcpStream, words: &Replaced) {
     let mut bytes = [0; 64 * 1024];
     // Loads pass through here: few bytes begin a word.
@@ -53,9 +55,7 @@ fn carry(mut from: TcpStream, mut to: TcpStream, words: &Replaced) {
                 read[at..at + said.len()].copy_from_slice(heard);
             }
         }
-        if to.write_all(read).is_err() {
-            break;
-        }
+        let _ = to.write_all(read);
     }
-    let _ = to.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Write);
 }

@@ -35,11 +35,20 @@ impl OnTerminal {
         let (keys, mut from) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         let (sender, output) = channel();
         std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(count) = from.read(&mut buffer)
-                && count > 0
-                && sender.send(String::from_utf8_lossy(&buffer[..count]).into_owned()).is_ok()
-            {}
+            let (mut buffer, mut read) = ([0; 4096], Vec::new());
+            while let Ok(count @ 1..) = from.read(&mut buffer) {
+                read.extend_from_slice(&buffer[..count]);
+                // The rest of a character comes with the next bytes.
+                let whole = match std::str::from_utf8(&read) {
+                    Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                    _ => read.len(),
+                };
+                let rest = read.split_off(whole);
+                if sender.send(String::from_utf8_lossy(&read).into_owned()).is_err() {
+                    break;
+                }
+                read = rest;
+            }
         });
         OnTerminal { child, keys: Some(keys), output, seen: String::new() }
     }

@@ -108,7 +108,7 @@ pub(super) async fn claim(target: &Target, database: &str) -> Result<Conn, Error
     let mut guard = target.connect(None, &["wait_timeout = 31536000"]).await?;
     // A loader that has just ended may hold it for a moment. Names of locks are short, and shared by all databases of a
     // server.
-    let lock = guard.first_of("SELECT GET_LOCK(CONCAT('graymark ', SHA1(?)), 2)", (database,)).await;
+    let lock = guard.first_of("SELECT GET_LOCK(CONCAT('graymark ', SHA1(?)), 10)", (database,)).await;
     match lock.map_err(|error| of_command("cannot begin", &error))? {
         Some(Some(1)) => Ok(guard),
         _ => Err(Error::Database(format!(

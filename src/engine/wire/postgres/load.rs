@@ -136,7 +136,7 @@ pub(super) async fn claim(guard: &Client, schema: &Schema, dialect: &Dialect) ->
     }
     let failed = |error| of_command("cannot begin", &error);
     // A loader that has just ended may hold it for a moment.
-    let settings = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '1s'";
+    let settings = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '10s'";
     guard.batch_execute(&format!("BEGIN; {settings}")).await.map_err(failed)?;
     let lock = match dialect.guard {
         Guard::AdvisoryLock => {

@@ -35,7 +35,7 @@ const SIDE_BY_SIDE: usize = 4;
 /// Settings of the transaction: a short timeout for other writers, memory for sorts and temporary tables, and no JIT
 /// compilation of expensive plans.
 const SETTINGS: &str =
-    "SET LOCAL lock_timeout = '5s'; SET LOCAL work_mem = '64MB'; SET LOCAL temp_buffers = '64MB'; SET LOCAL jit = off";
+    "SET LOCAL lock_timeout = '10s'; SET LOCAL work_mem = '64MB'; SET LOCAL temp_buffers = '64MB'; SET LOCAL jit = off";
 
 /// Restores the population of `manifest`.
 pub async fn restore<P: Population>(
