@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Load at scale: rows and bytes per second and the loader's peak memory, by number of warehouses and of loading sessions
 # (--jobs), on one private PostgreSQL, compared with psql COPY of the same rows as prepared CSV plus the same keys in
-# two sessions. 100 warehouses temporarily need about 25 GB: rows as CSV, their database and its log. FLOOR=no leaves
-# psql COPY and its CSV out; 300 warehouses then need about 45 GB.
+# two sessions. 100 warehouses temporarily need about 25 GB, 300 about 65: rows as CSV, their database and its log.
+# FLOOR=no leaves psql COPY and its CSV out; 300 warehouses then need about 45 GB.
 #
 #   [FLOOR=no] scripts/bench/load-at-scale.sh [WAREHOUSES="1 10 100"] [JOBS="1 2 4"] [ROUNDS=1]
 . "$(dirname "$0")/lib.sh"

@@ -229,6 +229,10 @@ fn a_report_has_the_papers_figures_and_tables() {
     put(place.path(), &sweep());
     let written = succeed(place.path(), &["predict", "report", ".", "--out", "sizing", "--json"]).json();
     assert_eq!(written["missing"], Value::Array(Vec::new()));
+    for table in ["reads", "knees/printed", "knees/tabulated", "doublings", "cpu_ratios"] {
+        let rows = written.pointer(&format!("/tables/{table}")).and_then(Value::as_array);
+        assert!(rows.is_some_and(|rows| !rows.is_empty()), "{table}: {written}");
+    }
     let page = fs::read_to_string(place.path().join("sizing/sizing.html")).unwrap();
     for number in ["2", "3", "4", "5", "6", "7", "8", "9", "11"] {
         assert!(page.contains(&format!("<h3>Figure {number}. ")), "Figure {number}");

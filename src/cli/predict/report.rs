@@ -24,7 +24,7 @@ pub(super) struct ReportArgs {
     /// Fit points on plateaus as well
     #[arg(long)]
     keep_plateau: bool,
-    /// Print names of files, and what is missing, as one JSON object on standard output
+    /// Print names of files, the numbers of the tables, and what is missing, as one JSON object on standard output
     #[arg(long)]
     json: bool,
 }

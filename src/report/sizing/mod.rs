@@ -16,10 +16,10 @@ use super::chart::sizing::{Figure, figures, standalone};
 use super::format::{bytes, significant};
 use super::html;
 use crate::record::{Error, writer};
-use crate::study::sizing::model::Model;
+use crate::study::sizing::model::{KneeRow, Model};
 use crate::study::sizing::observation::Observation;
 use crate::study::sizing::series::{self, Reading, Series};
-use crate::study::sizing::tables;
+use crate::study::sizing::tables::{self, DoublingGain, Ratio, ReadRatios};
 use table::Table;
 
 const PAGE: &str = include_str!("page.html");
@@ -41,8 +41,45 @@ pub struct Written {
     pub figures: Vec<PathBuf>,
     /// The model file; `None` if no model could be fitted.
     pub model: Option<PathBuf>,
+    /// The numbers of the paper's tables.
+    pub(crate) tables: Numbers,
     /// Figures and tables that cannot be made from the points, with the missing data.
     pub missing: Vec<String>,
+}
+
+/// The numbers of the paper's Tables 1 to 4; a table that cannot be made is empty.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Numbers {
+    /// Table 1.
+    pub reads: Vec<ReadRatios>,
+    /// Table 2, by both readings of the paper's rule.
+    pub knees: Knees,
+    /// Table 3.
+    pub doublings: Vec<DoublingGain>,
+    /// Table 4.
+    pub cpu_ratios: Vec<Ratio>,
+}
+
+/// Rows of Table 2.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Knees {
+    /// By [`Reading::Printed`].
+    pub printed: Vec<KneeRow>,
+    /// By [`Reading::Tabulated`].
+    pub tabulated: Vec<KneeRow>,
+}
+
+impl Numbers {
+    fn new(all: &[Series], model: Result<&Model, &String>) -> Numbers {
+        let knees = model.map(|model| model.knees.iter().cloned().partition(|row| row.reading == Reading::Printed));
+        let knees = knees.map_or_else(|_| Knees::default(), |(printed, tabulated)| Knees { printed, tabulated });
+        Numbers {
+            reads: tables::index_and_data(all),
+            knees,
+            doublings: tables::doublings(all),
+            cpu_ratios: tables::ratios(all),
+        }
+    }
 }
 
 /// A figure on the page.
@@ -82,7 +119,8 @@ pub fn write(
             Err(why) => missing.push(format!("{} ({file}): {why}", number)),
         }
     }
-    let (shown, lacking) = paper_tables(&all, model);
+    let numbers = Numbers::new(&all, model);
+    let (shown, lacking) = paper_tables(&numbers, model);
     missing.extend(lacking);
     let equations = model.map(|model| {
         let tables =
@@ -111,11 +149,11 @@ pub fn write(
         }
         Err(_) => None,
     };
-    Ok(Written { page: directory.join(file::HTML), figures: files, model: written, missing })
+    Ok(Written { page: directory.join(file::HTML), figures: files, model: written, tables: numbers, missing })
 }
 
 /// Tables 1 to 4 of the paper, and the missing data of those that cannot be made.
-fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, Vec<String>) {
+fn paper_tables(numbers: &Numbers, model: Result<&Model, &String>) -> (Vec<Table>, Vec<String>) {
     let (mut shown, mut missing) = (Vec::new(), Vec::new());
     let unknown = || "-".to_owned();
     let cpus = |cpus: Option<CpuCount>| cpus.map_or_else(unknown, |cpus| cpus.to_string());
@@ -124,7 +162,7 @@ fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, 
     let columns =
         ["warehouses", "CPUs", "buffer", "logical index / data", "physical data / index", "reduced data / index"];
     let mut reads = Table::new("Table 1. Reads of indexes and of tables", &columns);
-    reads.rows.extend(tables::index_and_data(all).into_iter().map(|row| {
+    reads.rows.extend(numbers.reads.iter().map(|row| {
         let of = [
             row.warehouses.to_string(),
             cpus(row.cpus),
@@ -151,7 +189,7 @@ fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, 
 
     let columns = ["warehouses", "CPUs", "from buffer", "to buffer", "gained, % of the first"];
     let mut doubled = Table::new("Table 3. Throughput gained by doubling the buffer", &columns);
-    doubled.rows.extend(tables::doublings(all).into_iter().map(|row| {
+    doubled.rows.extend(numbers.doublings.iter().map(|row| {
         let gain = format!("{:+.1} %", row.gain_percent);
         vec![row.warehouses.to_string(), cpus(row.cpus), bytes(row.from_bytes), bytes(row.to_bytes), gain]
     }));
@@ -163,7 +201,7 @@ fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, 
 
     let columns = ["warehouses", "buffer", "CPUs compared", "ratio of throughput"];
     let mut ratios = Table::new("Table 4. Throughput over that of fewer CPUs", &columns);
-    ratios.rows.extend(tables::ratios(all).into_iter().map(|row| {
+    ratios.rows.extend(numbers.cpu_ratios.iter().map(|row| {
         let compared = format!("{} / {}", row.to_cpus, row.from_cpus);
         vec![row.warehouses.to_string(), bytes(row.buffer_bytes), compared, format!("{:.2}", row.ratio)]
     }));

@@ -52,7 +52,7 @@ pub struct Rows {
 pub struct Column {
     /// Its name, with the unit.
     pub name: String,
-    /// The number's JSON pointer in the output of the command; for a list, the number of its elements.
+    /// The JSON pointer of a number or text in the output of the command; for a list, the number of its elements.
     #[serde(default)]
     pub at: Option<String>,
     /// JSON pointer of the divisor.
@@ -171,6 +171,9 @@ impl Column {
         if self.label {
             return Cell::Text(if task.each.is_empty() { task.step.clone() } else { task.each.clone() });
         }
+        if let Some(text) = self.at.as_ref().and_then(|at| output.pointer(at)?.as_str()) {
+            return Cell::Text(text.to_owned());
+        }
         let number = |at: &String| match output.pointer(at)? {
             serde_json::Value::Array(list) => Some(list.len() as f64),
             value => value.as_f64(),
@@ -219,5 +222,8 @@ mod tests {
         let shown = paper.figures[0].show(&tasks, &[("load".to_owned(), points)].into());
         assert_eq!(shown.measured[0][0], Cell::Number(1.0));
         assert_eq!(shown.measured[1][1], Cell::Number(3.0));
+        let named = json!({"points": [{"clients": "cold"}]});
+        let shown = paper.figures[0].show(&tasks, &[("load".to_owned(), named)].into());
+        assert_eq!(shown.measured[0][0], Cell::Text("cold".to_owned()));
     }
 }
