@@ -32,6 +32,6 @@ pub(crate) fn side_by_side(figure: &Shown, column: usize) -> Option<Chart> {
     let name = figure.columns.get(column)?;
     let caption = format!("Each line is in percent of its own maximum: {}.", highest.join(", "));
     let x = Axis::linear(figure.columns.first()?.clone(), right * 1.05);
-    let plot = Plot { x, y: Axis::linear(format!("{name}, % of the highest"), 112.0), layers };
+    let plot = Plot { x, y: Axis::linear("% of its maximum".to_owned(), 112.0), layers };
     Chart::both(&format!("{}: {name}", figure.title), caption, legend, &plot)
 }
