@@ -30,7 +30,8 @@ package ifneeded Pgtcl ${version#libpgtcl} {
 }
 T
 
-# hammerdb SCRIPT: runs a script of its command line.
+# hammerdb SCRIPT SECONDS: runs a script of its command line, for at most that long: it waits for ever if one of its
+# virtual users fails.
 hammerdb() {
   cat - "$1" >"$WORK/script.tcl" <<T
 dbset db pg
@@ -46,7 +47,8 @@ diset tpcc pg_pass hammerdb
 diset tpcc pg_dbase hammerdb
 diset tpcc pg_storedprocs true
 T
-  (cd "$HAMMERDB" && TMP=$WORK TCLLIBPATH="$packages" "$TCLSH" hammerdbcli tcl auto "$WORK/script.tcl") </dev/null
+  (cd "$HAMMERDB" &&
+    TMP=$WORK TCLLIBPATH="$packages" timeout "$2" "$TCLSH" hammerdbcli tcl auto "$WORK/script.tcl") </dev/null
 }
 
 cat >"$WORK/build" <<T
@@ -73,7 +75,7 @@ vwait ::waited
 vudestroy
 T
 
-hammerdb "$WORK/build" >"$WORK/hammerdb-build.log" 2>&1 || true
+hammerdb "$WORK/build" $((300 + 120 * WAREHOUSES)) >"$WORK/hammerdb-build.log" 2>&1 || true
 grep -q 'SCHEMA COMPLETE' "$WORK/hammerdb-build.log" || { tail "$WORK/hammerdb-build.log" >&2; exit 1; }
 sql postgres -c 'CREATE DATABASE graymark'
 "$GRAYMARK" load tpcc --db "$(url graymark)" -w "$WAREHOUSES" >/dev/null 2>&1
@@ -83,12 +85,16 @@ of_graymark() {
   sql postgres -c CHECKPOINT
   "$GRAYMARK" run tpcc --db "$(url graymark)" --clients "$CLIENTS" --via procedures --ramp-up 6s \
     --duration "${INTERVAL}s" --check none --out "$WORK/graymark-$1" --json 2>/dev/null |
-    python3 -c 'import json, sys; r = json.load(sys.stdin); assert r["database"]["agrees"]; print(r["new_orders_per_minute"])'
+    python3 -c 'import json, sys
+run = json.load(sys.stdin)
+assert run["database"]["agrees"], "client and database count differently"
+print(run["new_orders_per_minute"])'
 }
 
 of_hammerdb() {
   sql postgres -c CHECKPOINT
-  hammerdb "$WORK/drive" >"$WORK/hammerdb-$1.log" 2>&1 || true
+  hammerdb "$WORK/drive" $((INTERVAL + 120)) >"$WORK/hammerdb-$1.log" 2>&1 || true
+  ! grep 'FINISHED FAILED' "$WORK/hammerdb-$1.log" >&2 || exit 1
   sed -n 's/.*System achieved \([0-9]*\)[.0-9]* NOPM.*/\1/p' "$WORK/hammerdb-$1.log" | tail -n 1 | grep . ||
     { tail "$WORK/hammerdb-$1.log" >&2; exit 1; }
 }
@@ -101,8 +107,8 @@ for round in $(seq "$ROUNDS"); do
   fi
   echo "$own" >>"$WORK/own"
   echo "$other" >>"$WORK/other"
-  echo "$own $other" | awk '{ printf "Graymark %.0f, HammerDB %.0f NOPM: %.2f times\n", $1, $2, $1 / $2; print $1 / $2 >"/dev/stderr" }' \
-    2>>"$WORK/ratio"
+  echo "$own / $other" | bc -l >>"$WORK/ratio"
+  printf 'Graymark %.0f, HammerDB %.0f NOPM: %.2f times\n' "$own" "$other" "$(tail -n 1 "$WORK/ratio")"
 done
 printf 'medians of %d with %d connections: Graymark %.0f, HammerDB %.0f NOPM; ratio of the pairs %.2f times\n' \
   "$ROUNDS" "$CLIENTS" "$(median <"$WORK/own")" "$(median <"$WORK/other")" "$(median <"$WORK/ratio")"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Figure 7 of TPCC-UVa: throughput by file system. Each file system is made in an image file of its own, mounted, and
-# used for the databases of one grid; its order is shuffled within each repeat. Needs root, loop devices, and the
-# packages e2fsprogs, xfsprogs and btrfs-progs; a file system that cannot be made or mounted is named and left out. The
-# image files share one disk, and a loop device adds work of its own, so that only comparisons between them count.
+# used for the databases of one grid, which shuffles their order within each repeat. Needs root, loop devices, 4 GB of
+# disk for each file system, and the packages e2fsprogs, xfsprogs and btrfs-progs; a file system that cannot be made or
+# mounted is named and left out. The image files share one disk, and a loop device adds work of its own, so that only
+# comparisons between them count.
 #
 #   scripts/study/file-systems.sh [FILE_SYSTEMS="ext2 ext3 ext4 xfs btrfs"] [REPEATS=3] [WAREHOUSES=5] [DURATION=30s]
 #
