@@ -1,16 +1,19 @@
 //! The address of a PostgreSQL server and the way to connect: URL, environment, password file, TLS.
 
 use std::io;
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use socket2::SockRef;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, SimpleQueryMessage, config};
 
 use super::failure::{self, causes, chain};
+use super::handover::{self, Connected, Stream};
 use super::pgpass;
 use super::schema::{self, Schema};
+use super::session::Session;
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
@@ -61,6 +64,16 @@ pub struct Target {
     pub dialect: &'static Dialect,
     /// Warnings for the user, such as an ignored password file.
     pub warnings: Vec<String>,
+}
+
+/// A session at the server.
+pub struct Started {
+    /// The session.
+    pub session: Session,
+    /// The server's process for it; `None` behind a pooler, where it changes, and on servers that do not say.
+    pub process: Option<u64>,
+    /// The index of its host in the URL.
+    pub host: usize,
 }
 
 impl Target {
@@ -292,18 +305,9 @@ impl Target {
         Ok(())
     }
 
-    fn config(&self, session: bool) -> Config {
+    fn config(&self) -> Config {
         let mut config = Config::new();
-        let led = self.led.as_ref().filter(|_| session);
-        match (&self.host, led) {
-            // A certificate still has to name the server.
-            (Host::Tcp(host), Some(_)) => config.host(host).hostaddr(Ipv4Addr::LOCALHOST.into()),
-            (Host::Tcp(host), None) => config.host(host),
-            (Host::Socket(_), Some((Host::Socket(path), _))) | (Host::Socket(path), _) => config.host_path(path),
-        };
-        let port = led.map_or(self.port, |(_, port)| *port);
-        config.port(port).user(&self.user).dbname(&self.database).application_name(&self.application_name);
-        config.connect_timeout(self.timeout);
+        config.user(&self.user).dbname(&self.database).application_name(&self.application_name);
         config.ssl_mode(match self.ssl_mode {
             Mode::Disable => config::SslMode::Disable,
             Mode::Prefer => config::SslMode::Prefer,
@@ -319,28 +323,30 @@ impl Target {
     ///
     /// The connection's own task runs on the current runtime and ends with the client.
     pub async fn connect(&self, settings: &[(&str, &str)]) -> Result<Client, Error> {
-        self.reach(settings, false).await.map(|(client, _)| client)
+        self.reach(settings, false).await.map(|(connected, _)| connected.client)
     }
 
-    /// The same for a session that executes transactions; also returns the index of its host.
-    pub async fn connect_session(&self, settings: &[(&str, &str)]) -> Result<(Client, usize), Error> {
-        self.reach(settings, true).await
+    /// Connects a session that executes transactions.
+    pub async fn connect_session(&self, settings: &[(&str, &str)]) -> Result<Started, Error> {
+        let (connected, host) = self.reach(settings, true).await?;
+        let process = if self.pooler { None } else { process(&connected.client).await };
+        Ok(Started { session: Session::new(connected.stream().await), process, host })
     }
 
-    async fn reach(&self, settings: &[(&str, &str)], session: bool) -> Result<(Client, usize), Error> {
+    async fn reach(&self, settings: &[(&str, &str)], session: bool) -> Result<(Connected, usize), Error> {
         if !self.hosts.several() && self.hosts.wanted == Role::Any {
-            return self.connect_here(settings, session).await.map(|client| (client, 0));
+            return self.connect_here(settings, session).await.map(|connected| (connected, 0));
         }
         let mut reasons = Vec::new();
         for (number, _) in self.hosts.order(session) {
             let here = self.at(number);
             let reached = async {
-                let client = here.connect_here(settings, session).await?;
-                let against = here.in_time(here.against(&client)).await?;
-                Ok::<_, Error>(against.map_or(Ok(client), Err))
+                let connected = here.connect_here(settings, session).await?;
+                let against = here.in_time(here.against(&connected.client)).await?;
+                Ok::<_, Error>(against.map_or(Ok(connected), Err))
             };
             match reached.await {
-                Ok(Ok(client)) => return Ok((client, number)),
+                Ok(Ok(connected)) => return Ok((connected, number)),
                 Ok(Err(why)) => reasons.push(format!("{} {why}", here.place())),
                 Err(error @ Error::Usage(_)) => return Err(error),
                 Err(error) => reasons.push(error.to_string()),
@@ -355,7 +361,7 @@ impl Target {
         for (number, name) in self.several().into_iter().enumerate() {
             let here = self.at(number);
             let reached = async {
-                let client = here.connect_here(&[], false).await?;
+                let client = here.connect_here(&[], false).await?.client;
                 let against = here.in_time(here.against(&client)).await?;
                 Ok::<_, Error>(against.is_none().then_some(client))
             };
@@ -387,8 +393,8 @@ impl Target {
     }
 
     /// Connects to the current host.
-    async fn connect_here(&self, settings: &[(&str, &str)], session: bool) -> Result<Client, Error> {
-        let mut config = self.config(session);
+    async fn connect_here(&self, settings: &[(&str, &str)], session: bool) -> Result<Connected, Error> {
+        let mut config = self.config();
         let mut options = String::new();
         if !self.pooler {
             options.push_str(&format!(" -c lock_timeout={LOCK_SECONDS}s"));
@@ -406,16 +412,37 @@ impl Target {
             config.options(options.trim_start());
         }
         let tls = tls::connector(self.ssl_mode, self.ssl_roots.as_deref())?;
-        match tokio::time::timeout(self.timeout, config.connect(tls)).await {
-            Ok(Ok((client, connection))) => {
-                // The error of the connection is reported to requests in progress.
-                tokio::spawn(async move {
-                    let _ = connection.await;
-                });
-                self.settle(&client).await.map(|()| client)
+        let connected = self.in_time(async {
+            let stream = self.stream(session).await.map_err(|error| Error::Database(self.explain_io(&error)))?;
+            handover::log_in(&config, stream, tls, self.tls_name()).await.map_err(|error| self.explain(&error))
+        });
+        let connected = connected.await?;
+        self.settle(&connected.client).await.map(|()| connected)
+    }
+
+    /// What a certificate has to name, also behind a relay.
+    fn tls_name(&self) -> &str {
+        match &self.host {
+            Host::Tcp(host) => host,
+            Host::Socket(_) => "",
+        }
+    }
+
+    /// Opens a stream to the current host; that of a session may lead to a relay.
+    async fn stream(&self, session: bool) -> io::Result<Box<dyn Stream>> {
+        let (host, port) = match &self.led {
+            Some((host, port)) if session => (host, *port),
+            _ => (&self.host, self.port),
+        };
+        match host {
+            Host::Tcp(host) => {
+                let stream = TcpStream::connect((host.as_str(), port)).await?;
+                stream.set_nodelay(true)?;
+                // A server that vanished is noticed at last, also by a command that only waits.
+                SockRef::from(&stream).set_keepalive(true)?;
+                Ok(Box::new(stream))
             }
-            Ok(Err(error)) => Err(self.explain(&error)),
-            Err(_) => Err(self.silent()),
+            Host::Socket(path) => Ok(Box::new(UnixStream::connect(path.join(format!(".s.PGSQL.{port}"))).await?)),
         }
     }
 
@@ -447,10 +474,14 @@ impl Target {
 
     async fn answers_here(&self) -> bool {
         let Ok(tls) = tls::connector(self.ssl_mode, self.ssl_roots.as_deref()) else { return false };
-        match tokio::time::timeout(self.timeout, self.config(false).connect(tls)).await {
-            Ok(Ok(_)) => true,
-            Ok(Err(error)) => error.as_db_error().is_some(),
-            Err(_) => false,
+        let answer = async {
+            let stream = self.stream(false).await.ok()?;
+            Some(handover::log_in(&self.config(), stream, tls, self.tls_name()).await)
+        };
+        match tokio::time::timeout(self.timeout, answer).await {
+            Ok(Some(Ok(_))) => true,
+            Ok(Some(Err(error))) => error.as_db_error().is_some(),
+            Ok(None) | Err(_) => false,
         }
     }
 
@@ -470,30 +501,7 @@ impl Target {
         } else if let Some(tls) = tls_error(error) {
             self.explain_tls(&tls)
         } else if let Some(io) = cause::<io::Error>(error) {
-            match (io.kind(), &self.host) {
-                (io::ErrorKind::ConnectionRefused, Host::Tcp(_)) => {
-                    format!(
-                        "{place} refuses connections: check host and port, and that PostgreSQL runs and listens there"
-                    )
-                }
-                (io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, Host::Socket(_)) => {
-                    format!("no PostgreSQL answers at the socket {place}: check directory and port, and that it runs")
-                }
-                (io::ErrorKind::TimedOut, _) => format!("{place} does not answer: check host, port and firewall"),
-                _ if io.to_string().contains("lookup address") => format!("no host is called {place}: check the URL"),
-                // Either the other side closes first, or its bytes are not a valid message.
-                (
-                    io::ErrorKind::UnexpectedEof
-                    | io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::BrokenPipe
-                    | io::ErrorKind::InvalidInput
-                    | io::ErrorKind::Other,
-                    _,
-                ) => {
-                    format!("{place} does not speak PostgreSQL's protocol ({io}): check host and port")
-                }
-                _ => format!("cannot connect to {place}: {io}"),
-            }
+            self.explain_io(io)
         } else {
             let chain = chain(error);
             match chain.as_str() {
@@ -518,6 +526,32 @@ impl Target {
             }
         };
         Error::Database(text)
+    }
+
+    fn explain_io(&self, io: &io::Error) -> String {
+        let place = self.place();
+        match (io.kind(), &self.host) {
+            (io::ErrorKind::ConnectionRefused, Host::Tcp(_)) => {
+                format!("{place} refuses connections: check host and port, and that PostgreSQL runs and listens there")
+            }
+            (io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, Host::Socket(_)) => {
+                format!("no PostgreSQL answers at the socket {place}: check directory and port, and that it runs")
+            }
+            (io::ErrorKind::TimedOut, _) => format!("{place} does not answer: check host, port and firewall"),
+            _ if io.to_string().contains("lookup address") => format!("no host is called {place}: check the URL"),
+            // Either the other side closes first, or its bytes are not a valid message.
+            (
+                io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::Other,
+                _,
+            ) => {
+                format!("{place} does not speak PostgreSQL's protocol ({io}): check host and port")
+            }
+            _ => format!("cannot connect to {place}: {io}"),
+        }
     }
 
     fn explain_refusal(&self, refusal: &tokio_postgres::error::DbError) -> String {
@@ -574,6 +608,15 @@ impl Target {
     fn warned(&self) -> String {
         self.warnings.iter().map(|warning| format!(" ({warning})")).collect()
     }
+}
+
+/// The server's process for a client; `None` if unknown, for example on compatible servers.
+async fn process(client: &Client) -> Option<u64> {
+    let messages = client.simple_query("SELECT pg_backend_pid()").await.ok()?;
+    messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.try_get(0).ok()??.parse().ok(),
+        _ => None,
+    })
 }
 
 /// The first cause of a type, however deep.

@@ -21,30 +21,36 @@ pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool, dialect: &
             Failure::Invalid(chain(error))
         };
     };
-    let retry = |reason| Failure::Retry { reason, detail: told(refusal) };
-    if let Some(reason) = dialect.retries(refusal.code().code()) {
-        return retry(reason);
+    of_refusal(refusal.code().code(), told(refusal), ambiguous, dialect)
+}
+
+/// The failure of a transaction that the server refused with this SQLSTATE.
+pub fn of_refusal(code: &str, detail: String, ambiguous: bool, dialect: &Dialect) -> Failure {
+    let known = match code {
+        "40001" => Some(RetryReason::Serialization),
+        "40P01" => Some(RetryReason::Deadlock),
+        // Lock not available.
+        "55P03" => Some(RetryReason::LockTimeout),
+        _ => None,
+    };
+    if let Some(reason) = dialect.retries(code) {
+        return Failure::Retry { reason, detail };
     }
-    if ambiguous && dialect.leaves_open(refusal.code().code()) {
-        return Failure::Disconnected { ambiguous, detail: told(refusal) };
+    if ambiguous && dialect.leaves_open(code) {
+        return Failure::Disconnected { ambiguous, detail };
     }
-    match refusal.code() {
-        code if *code == SqlState::T_R_SERIALIZATION_FAILURE => retry(RetryReason::Serialization),
-        code if *code == SqlState::T_R_DEADLOCK_DETECTED => retry(RetryReason::Deadlock),
-        code if *code == SqlState::LOCK_NOT_AVAILABLE => retry(RetryReason::LockTimeout),
+    match known {
+        Some(reason) => Failure::Retry { reason, detail },
         // Statement completion unknown.
-        code if code.code() == "40003" => Failure::Disconnected { ambiguous: true, detail: told(refusal) },
-        code if ends_session(code) => Failure::Disconnected { ambiguous, detail: told(refusal) },
-        _ => Failure::Invalid(told(refusal)),
+        None if code == "40003" => Failure::Disconnected { ambiguous: true, detail },
+        None if ends_session(code) => Failure::Disconnected { ambiguous, detail },
+        None => Failure::Invalid(detail),
     }
 }
 
-/// Shutdown, crash or a connection error: the server closes the session.
-fn ends_session(code: &SqlState) -> bool {
-    [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(code)
-        || code.code() == "57P05"
-        || code.code() == "25P03"
-        || code.code().starts_with("08")
+/// Shutdown, crash, a timeout of the idle session or a connection error: the server closes the session.
+fn ends_session(code: &str) -> bool {
+    ["57P01", "57P02", "57P03", "57P05", "25P03"].contains(&code) || code.starts_with("08")
 }
 
 /// The error of a command; `what` is what it could not do.

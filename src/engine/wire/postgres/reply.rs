@@ -1,19 +1,57 @@
 //! Rows of replies for the shared transactions.
 
 use arrayvec::ArrayVec;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::message::backend::DataRowBody;
 use tokio_postgres::types::{FromSql, Kind, Type};
 
-use super::failure::chain;
 use crate::engine::Failure;
 use crate::engine::sql;
 use crate::workload::value::{Money, Rate, Timestamp};
 
-/// A row for the shared transactions.
-pub struct PostgresRow<'a>(pub &'a tokio_postgres::Row);
+/// The maximum number of columns of a row.
+const MOST_COLUMNS: usize = 32;
 
-/// A column of a row; a wrong type or index is a failure.
-pub fn column<'a, T: FromSql<'a>>(row: &'a tokio_postgres::Row, column: usize) -> Result<T, Failure> {
-    row.try_get(column).map_err(|error| Failure::Invalid(format!("column {column} of a reply: {}", chain(&error))))
+/// A row for the shared transactions.
+pub struct PostgresRow<'a> {
+    types: &'a [Type],
+    cells: ArrayVec<Option<&'a [u8]>, MOST_COLUMNS>,
+}
+
+impl<'a> PostgresRow<'a> {
+    /// A row whose columns have these types.
+    ///
+    /// # Errors
+    /// If it has another number of columns, too many, or is damaged.
+    pub fn of(types: &'a [Type], body: &'a DataRowBody) -> Result<PostgresRow<'a>, Failure> {
+        let wrong = |why: String| Failure::Invalid(format!("a row of a reply: {why}"));
+        let mut cells = ArrayVec::new();
+        let mut ranges = body.ranges();
+        while let Some(range) = ranges.next().map_err(|error| wrong(error.to_string()))? {
+            let cell = range.map(|range| body.buffer().get(range).unwrap_or_default());
+            cells.try_push(cell).map_err(|_| wrong(format!("it has more than {MOST_COLUMNS} columns")))?;
+        }
+        if cells.len() != types.len() {
+            return Err(wrong(format!("it has {} columns, not {}", cells.len(), types.len())));
+        }
+        Ok(PostgresRow { types, cells })
+    }
+
+    fn cell<T: FromSql<'a>>(&self, at: usize) -> Result<T, Failure> {
+        match (self.types.get(at), self.cells.get(at)) {
+            (Some(of), Some(cell)) => read(at, of, *cell),
+            _ => Err(Failure::Invalid(format!("column {at} of a reply: there is none"))),
+        }
+    }
+}
+
+/// The value of a column; a wrong type is a failure.
+fn read<'a, T: FromSql<'a>>(at: usize, of: &Type, cell: Option<&'a [u8]>) -> Result<T, Failure> {
+    let wrong = |why: &str| Failure::Invalid(format!("column {at} of a reply: {why}"));
+    if !T::accepts(of) {
+        return Err(wrong(&format!("a value of type {of} was not expected")));
+    }
+    T::from_sql_nullable(of, cell).map_err(|error| wrong(&error.to_string()))
 }
 
 /// The columns of a row of any kind.
@@ -63,12 +101,6 @@ impl<'a> FromSql<'a> for Whole {
 
     fn accepts(of: &Type) -> bool {
         matches!(*of, Type::INT4 | Type::INT8)
-    }
-}
-
-impl<'a> PostgresRow<'a> {
-    fn cell<T: FromSql<'a>>(&self, at: usize) -> Result<T, Failure> {
-        column(self.0, at)
     }
 }
 
@@ -138,10 +170,7 @@ impl<'a> Unfolded<'a, '_> {
         let wrong = |why: &str| Failure::Invalid(format!("column {at} of a reply: {why}"));
         let column = self.columns.iter().find(|column| column.at == at).ok_or_else(|| wrong("it has no array"))?;
         let place = column.places.0.get(self.place).ok_or_else(|| wrong("its array is shorter than others"))?;
-        if !T::accepts(column.of) {
-            return Err(wrong(&format!("an array of {} was not expected", column.of)));
-        }
-        T::from_sql_nullable(column.of, *place).map_err(|error| wrong(&error.to_string()))
+        read(at, column.of, *place)
     }
 }
 
@@ -152,20 +181,20 @@ impl sql::Row for Unfolded<'_, '_> {
 /// Passes the other columns of a row to `on_row`, if there are any; then a row for each element of the arrays. Columns
 /// keep their numbers.
 pub fn unfold(
-    row: &tokio_postgres::Row,
+    row: &PostgresRow<'_>,
     on_row: &mut dyn FnMut(&dyn sql::Row) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut columns: ArrayVec<ArrayColumn<'_>, MOST> = ArrayVec::new();
-    for (at, described) in row.columns().iter().enumerate() {
-        if let Kind::Array(of) = described.type_().kind()
-            && let Some(places) = column(row, at)?
+    for (at, described) in row.types.iter().enumerate() {
+        if let Kind::Array(of) = described.kind()
+            && let Some(places) = row.cell(at)?
         {
             let full = |_| Failure::Invalid(format!("a reply has more than {MOST} columns with arrays"));
             columns.try_push(ArrayColumn { at, of, places }).map_err(full)?;
         }
     }
-    if row.columns().iter().any(|column| !matches!(column.type_().kind(), Kind::Array(_))) {
-        on_row(&PostgresRow(row))?;
+    if row.types.iter().any(|of| !matches!(of.kind(), Kind::Array(_))) {
+        on_row(row)?;
     }
     let most = columns.iter().map(|column| column.places.0.len()).max().unwrap_or(0);
     (0..most).try_for_each(|place| on_row(&Unfolded { columns: &columns, place }))
