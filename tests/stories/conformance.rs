@@ -99,80 +99,67 @@ fn sqlite_conforms() {
     });
 }
 
-/// By both ways of speaking, each on a copy of what was loaded.
+/// By both ways of speaking, one after the other on the same rows; then side by side, and checked.
+async fn both_conform<E: Sessions<Tpcc>>(
+    engines: &[E; 2],
+    script: &[Step],
+    dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
+) {
+    assert_eq!(engines.each_ref().map(|engine| engine.via()), [Via::Statements, Via::Procedures]);
+    suite::all_conform(engines, MODEL.clone(), script, dump).await.unwrap_or_else(|why| panic!("{why}"));
+    for engine in engines {
+        work_side_by_side(engine).await;
+    }
+    // The checks do not depend on how transactions are spoken.
+    holds(&engines[0]).await;
+}
+
 #[test]
 fn postgres_conforms_by_statements_and_by_procedures() {
     let Some(()) = support::require_postgres() else { return };
     let server = support::small_server();
-    let database = |name: &str| support::with_database(&server.tcp_url(), name);
     block_on(async {
-        let administrator = support::client(&database("template1")).await;
-        administrator.batch_execute("CREATE DATABASE loaded TEMPLATE template0").await.unwrap();
-        let engine = support::open(&database("loaded"), Via::Procedures).await.unwrap();
-        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-        drop(engine);
-        for (via, name) in [(Via::Statements, "statements"), (Via::Procedures, "procedures")] {
-            support::copy_of_loaded(&administrator, name).await;
-            let engine = support::open(&database(name), via).await.unwrap();
-            let client = support::client(&database(name)).await;
-            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
-            conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{name}: {why}"));
-            side_by_side(&engine).await;
-            // The checks do not depend on how transactions are spoken.
-            if via == Via::Statements {
-                client.batch_execute("SET search_path TO tpcc").await.unwrap();
-                faults::are_told(&engine, &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
-            }
-        }
+        let by = async |via| support::open(&server.tcp_url(), via).await.unwrap();
+        let engines = [by(Via::Statements).await, by(Via::Procedures).await];
+        Engine::<Tpcc>::load(&engines[1], &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let client = support::client(&server.tcp_url()).await;
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
+        both_conform(&engines, suite::SCRIPT, rows).await;
+        client.batch_execute("SET search_path TO tpcc").await.unwrap();
+        faults::are_told(&engines[0], &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
     });
 }
 
-/// Through the coordinator, by both ways of speaking; between them, a restore brings the first rows back.
+/// Through the coordinator. What a restore brings back, `citus` compares with the seed.
 #[test]
 fn citus_conforms_by_statements_and_by_procedures() {
     let Some(citus) = Citus::start() else { return };
     block_on(async {
-        for (turn, via) in [Via::Statements, Via::Procedures].into_iter().enumerate() {
-            let engine = support::open(&format!("{}&dialect=citus", citus.url()), via).await.unwrap();
-            let identity = Engine::<Tpcc>::identity(&engine);
-            assert!(identity.name == "Citus" && identity.version.contains(", citus "), "{identity:?}");
-            if turn == 0 {
-                Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-            } else {
-                let restored = Engine::<Tpcc>::restore(&engine, &manifest(), &population(), &|_| {}).await.unwrap();
-                assert!(restored.held() && restored.rows() > 0, "{restored:?}");
-            }
-            let client = support::client(&citus.url()).await;
-            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
-            conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
-            side_by_side(&engine).await;
-        }
+        let url = format!("{}&dialect=citus", citus.url());
+        let by = async |via| support::open(&url, via).await.unwrap();
+        let engines = [by(Via::Statements).await, by(Via::Procedures).await];
+        let identity = Engine::<Tpcc>::identity(&engines[0]);
+        assert!(identity.name == "Citus" && identity.version.contains(", citus "), "{identity:?}");
+        Engine::<Tpcc>::load(&engines[0], &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let client = support::client(&citus.url()).await;
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
+        both_conform(&engines, suite::SCRIPT, rows).await;
     });
 }
 
-/// By both ways of speaking; between them, a restore brings the first rows back.
+/// What a restore brings back, `restore` compares with what was loaded.
 #[test]
 fn mariadb_conforms_by_statements_and_by_procedures() {
     let Some(()) = support::require_mariadb() else { return };
     let server = support::small_mariadb(&[]);
     block_on(async {
-        for (turn, via) in [Via::Statements, Via::Procedures].into_iter().enumerate() {
-            let engine = support::open_mysql(&server.url(), via).await.unwrap();
-            if turn == 0 {
-                Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-            } else {
-                let restored = Engine::<Tpcc>::restore(&engine, &manifest(), &population(), &|_| {}).await.unwrap();
-                assert!(restored.held() && restored.rows() > 0, "{restored:?}");
-            }
-            let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
-            let rows =
-                async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
-            conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
-            side_by_side(&engine).await;
-            if turn == 1 {
-                faults::are_told(&engine, &manifest(), async |sql| client.query_drop(sql).await.unwrap()).await;
-            }
-        }
+        let by = async |via| support::open_mysql(&server.url(), via).await.unwrap();
+        let engines = [by(Via::Statements).await, by(Via::Procedures).await];
+        Engine::<Tpcc>::load(&engines[0], &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
+        both_conform(&engines, suite::SCRIPT, rows).await;
+        faults::are_told(&engines[1], &manifest(), async |sql| client.query_drop(sql).await.unwrap()).await;
     });
 }
 
@@ -180,12 +167,13 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
 /// and dropped. `look` looks at what is loaded. Faults are planted in the wire's usual dialect.
 async fn plain_conforms<E: Sessions<Tpcc>>(
     engine: &E,
+    script: &[Step],
     dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
     look: impl AsyncFnOnce(),
 ) {
     assert_eq!(engine.via(), Via::Statements);
     engine.load(&manifest(), &population(), 2, &|_| {}).await.unwrap();
-    conforms(engine, MODEL.clone(), suite::SCRIPT, dump).await.unwrap_or_else(|why| panic!("{why}"));
+    conforms(engine, MODEL.clone(), script, dump).await.unwrap_or_else(|why| panic!("{why}"));
     side_by_side(engine).await;
     let restored = engine.restore(&manifest(), &population(), &|_| {}).await.unwrap();
     assert!(restored.held() && restored.rows() > 0, "{restored:?}");
@@ -219,7 +207,7 @@ fn postgres_plain_conforms_without_procedures_locks_and_fill_factors() {
                                reloptions IS NOT NULL)";
             assert_eq!(stranger.query_one(of_postgres, &[]).await.unwrap().get::<_, i64>(0), 0);
         };
-        plain_conforms(&engine, rows, look).await;
+        plain_conforms(&engine, &suite::with_few_deliveries(), rows, look).await;
     });
 }
 
@@ -293,7 +281,7 @@ fn mysql_plain_conforms_without_returning_and_procedures() {
             let procedures = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'tpcc'";
             assert_eq!(stranger.query_first::<u64, _>(procedures).await.unwrap(), Some(0));
         };
-        plain_conforms(&engine, rows, look).await;
+        plain_conforms(&engine, suite::SCRIPT, rows, look).await;
     });
 }
 
@@ -355,23 +343,17 @@ fn postgresql_conforms_over_odbc() {
     });
 }
 
-/// By statements, then by procedures on a fresh population. Dropping it takes the procedures away, too.
+/// By statements and by procedures, which a load makes. The second engine is for what else is tested.
 #[cfg(feature = "odbc")]
-async fn both_ways_conform(url: &str, client: &mut mysql_async::Conn) -> Odbc {
+async fn both_ways_conform(url: &str, client: &mut mysql_async::Conn) -> [Odbc; 2] {
+    let engines = [Via::Statements, Via::Procedures].map(|via| Odbc::open(support::options(url, via)).unwrap());
+    Engine::<Tpcc>::load(&engines[1], &manifest(), &population(), 2, &|_| {}).await.unwrap();
     let routines = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'bench' \
                     AND routine_name LIKE '%delivery'";
-    for via in [Via::Statements, Via::Procedures] {
-        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(client, "bench", table, sink).await;
-        let engine = odbc_conforms(url, via, true, &suite::with_few_deliveries(), rows).await;
-        let made = client.query_first::<u64, _>(routines).await.unwrap();
-        assert_eq!(made, Some(u64::from(via == Via::Procedures)), "{url}");
-        if via == Via::Procedures {
-            return engine;
-        }
-        Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
-        assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
-    }
-    panic!("the last way is by procedures")
+    assert_eq!(client.query_first::<u64, _>(routines).await.unwrap(), Some(1), "{url}");
+    let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(client, "bench", table, sink).await;
+    both_conform(&engines, &suite::with_few_deliveries(), rows).await;
+    engines
 }
 
 #[cfg(feature = "odbc")]
@@ -381,7 +363,7 @@ fn mariadb_conforms_over_odbc() {
     let odbc::Place::Mariadb(server) = &place else { panic!("another server") };
     block_on(async {
         let mut client = support::mysql_client(&server.url(), None).await;
-        let engine = both_ways_conform(&place.url(), &mut client).await;
+        let [_, engine] = both_ways_conform(&place.url(), &mut client).await;
         assert_eq!(Engine::<Tpcc>::procedures(&engine).await, Ok(Procedures::Own));
         let mut stranger = support::mysql_client(&server.url(), Some("bench")).await;
         faults::are_told(&engine, &manifest(), async |sql| stranger.query_drop(sql).await.unwrap()).await;
@@ -393,6 +375,7 @@ fn mariadb_conforms_over_odbc() {
         Engine::<Tpcc>::renew_procedures(&engine).await.unwrap();
         assert_eq!(Engine::<Tpcc>::procedures(&engine).await, Ok(Procedures::Own));
         Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
         let left = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'bench'";
         assert_eq!(stranger.query_first::<u64, _>(left).await.unwrap(), Some(0));
     });
@@ -405,7 +388,7 @@ fn conforms_on_a_stand_in(dialect: &str) {
     let Some((server, url)) = odbc::Place::stand_in(dialect) else { return };
     block_on(async {
         let mut client = support::mysql_client(&server.url(), None).await;
-        let engine = both_ways_conform(&url, &mut client).await;
+        let [_, engine] = both_ways_conform(&url, &mut client).await;
         assert_eq!(Engine::<Tpcc>::dialect(&engine).unwrap().name, dialect);
         Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
@@ -468,8 +451,8 @@ fn a_wrong_statement_does_not_pass() {
         ("(count(*) - 1) / 2", "count(*) / 2", ("names", suite::payments_by_name), "names"),
         ("c_data, 1, 500", "c_data, 1, 499", ("bad credit", suite::bad_credit), "table customer"),
         ("c_balance - ?6", "c_balance + ?6", ("names", suite::payments_by_name), "names"),
-        ("c_delivery_cnt + 1", "c_delivery_cnt", ("deliveries", suite::deliveries), "table customer"),
-        ("SELECT min(no_o_id)", "SELECT max(no_o_id)", ("deliveries", suite::deliveries), "deliveries"),
+        ("c_delivery_cnt + 1", "c_delivery_cnt", ("deliveries", suite::few_deliveries), "table customer"),
+        ("SELECT min(no_o_id)", "SELECT max(no_o_id)", ("deliveries", suite::few_deliveries), "deliveries"),
         ("d_next_o_id - 20", "d_next_o_id - 19", ("levels", suite::stock_levels), "levels"),
     ];
     for (right, broken, step, told) in wrong {
@@ -505,7 +488,7 @@ fn a_wrong_plain_statement_does_not_pass() {
             ("bad credit", suite::bad_credit),
             "bad credit",
         ),
-        ("MIN(no_o_id)", "MAX(no_o_id)", ("deliveries", suite::deliveries), "deliveries"),
+        ("MIN(no_o_id)", "MAX(no_o_id)", ("deliveries", suite::few_deliveries), "deliveries"),
     ];
     if odbc::Place::sqlite().is_none() {
         return;
