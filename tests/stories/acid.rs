@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{Done, graymark, json_file, open_directory, run, start, succeed, the_one_of};
+use crate::support::command::{Done, STEADY, graymark, json_file, open_directory, run, start, succeed, the_one_of};
 use crate::support::loaded::{loaded, loaded_postgres_data};
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
@@ -126,7 +126,7 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     // A run takes what was found at its level, in its way of speaking, with its settings.
     let ran = |record: &str, more: &[&str]| {
         let usual = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "3s", "--clients", "1", "--check", "none"];
-        succeed(place, &[&usual[..], &["--json", "--out", record, "--acid", "levels"], more].concat()).json()
+        succeed(place, &[&usual[..], &STEADY, &["--json", "--out", record, "--acid", "levels"], more].concat()).json()
     };
     let summary = ran("run", &["--isolation", "repeatable-read"]);
     assert_eq!(
@@ -140,7 +140,7 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     assert!(isolation["state"] == "not tested" && isolation["note"].as_str().unwrap().contains("method"));
     // The record of a run that knew of no tests takes them later, and nothing else of it changes.
     let plain = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "3s", "--clients", "1", "--check", "none"];
-    let before = succeed(place, &[&plain[..], &["--json", "--out", "plain"]].concat()).json();
+    let before = succeed(place, &[&plain[..], &STEADY, &["--json", "--out", "plain"]].concat()).json();
     assert_eq!(rule(&before, "3.4")["state"], "not tested");
     let after = succeed(place, &["report", "plain", "--acid", "levels", "--json"]).json();
     let isolation = rule(&after, "3.4");

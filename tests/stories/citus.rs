@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::citus::Citus;
-use crate::support::command::{run, succeed};
+use crate::support::command::{STEADY, run, succeed};
 use crate::support::{block_on, client};
 
 /// Tables and routines in a node's schema of the workload.
@@ -79,7 +79,7 @@ fn tpcc_is_loaded_run_both_ways_checked_restored_and_dropped() {
     });
     for via in ["procedures", "statements"] {
         let times = ["--via", via, "--clients", "4", "--ramp-up", "0s", "--duration", "4s", "--check", "after"];
-        let done = well("run", &[&times[..], &["--allow-errors", "0%", "--out", via, "--json"]].concat());
+        let done = well("run", &[&times[..], &STEADY, &["--allow-errors", "0%", "--out", via, "--json"]].concat());
         let summary = done.json();
         is_well(&summary);
         assert_eq!(summary["via"], json!(via));
@@ -115,7 +115,7 @@ fn debitcredit_is_loaded_run_both_ways_checked_restored_and_dropped() {
     well("load", &["-b", "6", "--seed", "5", "--foreign-keys"]);
     for via in ["procedures", "statements"] {
         let times = ["--via", via, "--clients", "4", "--ramp-up", "0s", "--duration", "4s", "--check", "after"];
-        let summary = well("run", &[&times[..], &["--out", via, "--json"]].concat()).json();
+        let summary = well("run", &[&times[..], &STEADY, &["--out", via, "--json"]].concat()).json();
         is_well(&summary);
         // Of the accounts of other branches, 15 of 100, about half are on the other node.
         let (known, several) = by_nodes(&summary, "debit_credit");

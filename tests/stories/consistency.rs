@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::command::{json_file, run, succeed};
+use crate::support::command::{STEADY, json_file, run, succeed};
 use crate::support::consistency_faults::{Fault, PAID, faults, work};
 use crate::support::loaded::loaded;
 use crate::support::{mysql_client, require_mariadb, small_mariadb};
@@ -266,7 +266,7 @@ fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one(
     let place = loaded();
     let judged = |record: &str| {
         let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "3s", "--check", "both", "--out", record];
-        run(place.path(), &[&["run", "--db", "sqlite:loaded.db?synchronous=off"], &plan[..]].concat());
+        run(place.path(), &[&["run", "--db", "sqlite:loaded.db?synchronous=off"], &plan[..], &STEADY].concat());
         let summary = json_file(&place.path().join(record), "summary.json");
         let clauses = summary["verdict"]["clauses"].as_array().unwrap();
         let rule = clauses

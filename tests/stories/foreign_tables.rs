@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support;
-use crate::support::command::{run, succeed};
+use crate::support::command::{STEADY, run, succeed};
 use crate::support::loaded::loaded;
 use crate::support::{block_on, client, require_postgres, small_server};
 use graymark::result::format::file;
@@ -171,7 +171,7 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
             "--warm",
             "random",
         ];
-        let summary = succeed(place.path(), &[&["run"], &quick[..], &more].concat()).json();
+        let summary = succeed(place.path(), &[&["run"], &quick[..], &STEADY, &more].concat()).json();
         assert!(
             summary["transactions_per_second"].as_f64().unwrap() > 0.0 && summary["errors"] == serde_json::json!({}),
             "{summary}"

@@ -11,7 +11,7 @@ use std::time::Duration;
 use nix::unistd::{Uid, User, chown};
 use serde_json::Value;
 
-use crate::support::command::{graymark, open_directory, run, start, succeed};
+use crate::support::command::{STEADY, graymark, open_directory, run, start, succeed};
 use crate::support::ports::free_ports;
 use crate::support::{block_on, client, require_mariadb, require_postgres, small_mariadb, small_server, stand_in};
 
@@ -100,8 +100,10 @@ fn sessions_follow_the_writer_when_its_host_is_lost() {
     let primary_wanted = url("primary");
     succeed(place.path(), &["load", "debitcredit", "--db", &primary_wanted, "-b", "1", "--seed", "5"]);
     let arguments = ["--clients", "2", "--ramp-up", "0s", "--duration", "60s", "--out", "record", "--json"];
-    let mut at_work =
-        start(graymark(place.path(), &[&["run", "debitcredit", "--db", &primary_wanted], &arguments[..]].concat()));
+    let mut at_work = start(graymark(
+        place.path(),
+        &[&["run", "debitcredit", "--db", &primary_wanted], &arguments[..], &STEADY].concat(),
+    ));
     at_work.wait_for("run: measurement");
     primary.control(&["-m", "immediate", "-w", "stop"]);
     at_work.wait_for("run: session");
@@ -147,7 +149,7 @@ fn a_session_that_is_opened_again_at_another_host_counts_there() {
     let hosts = [format!("127.0.0.1:{}", server.port()), format!("127.0.0.1:{port}")];
     let url = format!("{}&load_balance_hosts=random", own.replace(&hosts[0], &hosts.join(",")));
     let arguments = ["--clients", "4", "--ramp-up", "0s", "--duration", "15s", "--via", "statements", "--json"];
-    let done = run(place.path(), &[&["run", "debitcredit", "--db", &url], &arguments[..]].concat());
+    let done = run(place.path(), &[&["run", "debitcredit", "--db", &url], &arguments[..], &STEADY].concat());
     let summary = done.json();
     let [good, bad] = summary["hosts"].as_array().unwrap().as_slice() else { panic!("{}", summary["hosts"]) };
     assert_eq!((good["host"].as_str(), bad["host"].as_str()), (Some(hosts[0].as_str()), Some(hosts[1].as_str())));
@@ -164,7 +166,7 @@ fn sessions_are_spread_over_the_hosts_of_a_mysql_url() {
     let url = server.tcp_url().replace("127.0.0.1", &format!("127.0.0.1:{},localhost", port(&server.tcp_url())));
     let url = format!("{url}?load_balance_hosts=random&target_session_attrs=read-write&ssl-mode=disabled");
     let arguments = ["-b", "1", "--clients", "4", "--ramp-up", "0s", "--duration", "3s", "--json"];
-    let done = succeed(place.path(), &[&["bench", "debitcredit", "--db", &url], &arguments[..]].concat());
+    let done = succeed(place.path(), &[&["bench", "debitcredit", "--db", &url], &arguments[..], &STEADY].concat());
     let summary = done.json();
     let hosts = summary["hosts"].as_array().unwrap();
     assert!(hosts.len() == 2 && hosts.iter().all(|host| host["sessions_begin"] == 2), "{hosts:?}");

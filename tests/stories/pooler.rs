@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::unistd::{Uid, User};
 use tempfile::TempDir;
 
-use crate::support::command::{json_file, open_directory, succeed};
+use crate::support::command::{STEADY, json_file, open_directory, succeed};
 use crate::support::ports::free_ports;
 use crate::support::{block_on, client, found, require_postgres, small_server};
 
@@ -93,7 +93,7 @@ fn sessions_share_the_connections_of_a_pooler_and_lose_nothing() {
     let through = format!("{through}?sslmode=disable&pooler=on");
     let run = ["run", "debitcredit", "--db", &through, "--clients", "4", "--ramp-up", "0s", "--duration", "5s"];
     for via in ["statements", "procedures"] {
-        succeed(place.path(), &[&run[..], &["--via", via, "--check", "after", "--out", via]].concat());
+        succeed(place.path(), &[&run[..], &STEADY, &["--via", via, "--check", "after", "--out", via]].concat());
         let summary = json_file(&place.path().join(via), "summary.json");
         assert_eq!(summary["database"]["agrees"], true, "{via}: {}", summary["database"]);
         assert_eq!(summary["consistency"]["failed"].as_array().map(Vec::len), Some(0), "{}", summary["consistency"]);

@@ -42,6 +42,8 @@ fn work(url: &str, seconds: &str) {
         "0s",
         "--duration",
         seconds,
+        "--rate",
+        "150",
         "--check",
         "none",
         "--out",
