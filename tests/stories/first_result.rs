@@ -3,7 +3,7 @@
 use crate::support;
 use std::path::{Path, PathBuf};
 
-use crate::support::command::{STEADY, json_file, new_record, open_directory, run, succeed};
+use crate::support::command::{json_file, new_record, open_directory, run, succeed};
 use crate::support::loaded::{loaded, loaded_server};
 use crate::support::{require_postgres, tutorial};
 use graymark::result::format::file;
@@ -116,7 +116,7 @@ fn a_private_postgres_leaves_with_its_bench() {
     let read = succeed(open_directory().path(), &read);
     let screen: Vec<&str> = read.out.lines().collect();
     assert!(screen.len() <= 10 && screen[0].contains(" NOPM") && screen[1].contains("PostgreSQL"), "{read:?}");
-    let arguments = json.iter().map(String::as_str).chain(["--set", "fsync=off", "--ramp-up", "0s"]).chain(STEADY);
+    let arguments = json.iter().map(String::as_str).chain(["--set", "fsync=off", "--ramp-up", "0s"]);
     let arguments: Vec<&str> = arguments.collect();
     let mut command = support::command::graymark(place.path(), &arguments);
     command.env("TMPDIR", open_directory().keep());
