@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{Done, STEADY, graymark, json_file, open_directory, run, start, succeed, the_one_of};
-use crate::support::loaded::{loaded, loaded_postgres_data};
+use crate::support::loaded::{loaded, loaded_postgres_data, loaded_server};
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
 /// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment
@@ -473,7 +473,7 @@ fn a_series_that_is_ended_early_keeps_what_it_has_shown() {
 #[cfg(feature = "odbc")]
 #[test]
 fn over_odbc_the_same_tests_hold_and_the_same_phenomena_are_allowed() {
-    use crate::support::odbc::Place;
+    use crate::support::odbc::{self, Place};
     let place = TempDir::new().unwrap();
     let directory = place.path();
     let acid = |url: &str, more: &[&str]| {
@@ -502,8 +502,9 @@ fn over_odbc_the_same_tests_hold_and_the_same_phenomena_are_allowed() {
             ["lost update", "read skew by an update", "write skew", "phantom by an update", "write skew over phantoms"];
         assert_eq!(allowed(&found, "repeatable read"), lets, "{}", found["phenomena"]);
     }
-    if let Some(postgres) = Place::postgres() {
-        let url = postgres.url();
+    if odbc::require_postgres().is_some() {
+        let server = loaded_server();
+        let url = odbc::postgres_url(&server, "postgres");
         let found = acid(&url, &[]);
         assert_eq!(failed(&found, "read committed"), ["3.4.2.8", "3.4.2.9"], "{found}");
         assert_eq!(allowed(&found, "read committed").len(), 8, "{}", found["phenomena"]);

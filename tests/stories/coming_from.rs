@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tempfile::TempDir;
 
-use crate::support::command::{graymark, run, succeed};
+use crate::support::command::{STEADY, graymark, run, succeed};
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server, tutorial};
 
 /// Options with values that take their time, and values that do not.
@@ -30,6 +30,11 @@ fn shortened<'a>(command: &str, databases: [(&str, &'a str); 2], last: &mut &'a 
         if let Some((_, short)) = SHORT.iter().find(|(option, _)| *option == words[at - 1]) {
             words[at] = (*short).to_owned();
         }
+    }
+    // At full load a run takes the whole machine, which no command here is tested for.
+    let bounded = ["--pace", "--rate"].iter().any(|option| words.iter().any(|word| word == option));
+    if words[0] == "run" && !bounded {
+        words.extend(STEADY.map(str::to_owned));
     }
     words
 }

@@ -126,7 +126,7 @@ pub async fn checksums_of<W: Workload>(url: &str) -> Vec<(String, String)> {
     client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await.unwrap();
     let mut sums = Vec::new();
     for table in W::TABLES {
-        let sum = "coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)";
+        let sum = "coalesce(sum(hashtextextended(t::text, 0)), 0)";
         let sql = format!("SELECT count(*)::text || ' ' || {sum}::text FROM {}.{} t", W::NAME, table.name);
         sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
     }

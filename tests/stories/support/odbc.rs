@@ -56,8 +56,7 @@ pub enum Place {
 impl Place {
     /// PostgreSQL by psqlODBC.
     pub fn postgres() -> Option<Place> {
-        support::require_postgres()?;
-        driver("PostgreSQL Unicode", "psqlodbcw.so")?;
+        require_postgres()?;
         Some(Place::Postgres(support::small_server()))
     }
 
@@ -153,6 +152,12 @@ pub fn books(connection: &Connection, url: &str) -> Books {
     let history = all("branch_id, teller_id, account_id, amount", "history");
     let history = history.iter().map(|row| (int(row, 0), int(row, 1), int(row, 2), cents(row, 3))).collect();
     (branch, ["teller", "account"].map(of_branch), history)
+}
+
+/// Whether a private PostgreSQL can be started here and reached by psqlODBC.
+pub fn require_postgres() -> Option<()> {
+    support::require_postgres()?;
+    driver("PostgreSQL Unicode", "psqlodbcw.so")
 }
 
 /// Whether a driver is installed.
