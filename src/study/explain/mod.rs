@@ -308,7 +308,10 @@ impl Course {
         let most = blocked
             .filter(|(at, _)| within(*at))
             .flat_map(|(at, blockers)| blockers.iter().map(move |blocker| (at, blocker)))
-            .max_by(|one, other| one.1.weight().total_cmp(&other.1.weight()));
+            .max_by(|(_, one), (_, other)| {
+                // A session of the run that holds others up was often held up itself, by one that is gone by then.
+                other.ours.cmp(&one.ours).then(one.weight().total_cmp(&other.weight()))
+            });
         if let Some((at, blocker)) = most.filter(|_| !usual(&times)) {
             let share = f64::from(blocker.waiting) / self.clients;
             // A transaction of the run holds its locks longer because something else delays it.

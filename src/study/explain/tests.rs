@@ -62,6 +62,12 @@ fn a_lock_holder_is_named_with_its_statement_before_the_waits_that_it_causes() {
     assert!(words.contains("4711") && words.contains("FOR UPDATE") && words.contains("2.5 s"), "{words}");
     assert!((moment.differences[1].found.unwrap() - 7.7).abs() < 1e-6, "{moment:?}");
     assert!(moment.not_known.contains(&"flush_time") && !moment.not_known.contains(&"row_locks"), "{moment:?}");
+    // Once it is gone, a session of the run that waited for it may hold up another, with an older transaction.
+    let ours = Blocker { id: 12, ours: true, open_s: Some(4.0), ..holder(7) };
+    locked.events.push(Event::Blocked { at: 32.9, blockers: vec![ours] });
+    let moment = only(&locked);
+    assert_eq!(causes(&moment), ["lock_holder", "row_locks"]);
+    assert!(moment.differences[0].words.contains("4711"), "{moment:?}");
 
     // What is held all the time explains no dip.
     locked.events = (0..70).map(|at| Event::Blocked { at: f64::from(at) + 0.5, blockers: vec![holder(7)] }).collect();
