@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{Done, STEADY, graymark, json_file, open_directory, run, start, succeed, the_one_of};
-use crate::support::loaded::{loaded, loaded_postgres_data, loaded_server};
+use crate::support::loaded::{loaded, loaded_postgres_data};
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
 /// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment
@@ -473,6 +473,7 @@ fn a_series_that_is_ended_early_keeps_what_it_has_shown() {
 #[cfg(feature = "odbc")]
 #[test]
 fn over_odbc_the_same_tests_hold_and_the_same_phenomena_are_allowed() {
+    use crate::support::loaded::loaded_server;
     use crate::support::odbc::{self, Place};
     let place = TempDir::new().unwrap();
     let directory = place.path();
