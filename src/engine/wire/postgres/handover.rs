@@ -30,6 +30,16 @@ impl<S> Shared<S> {
     }
 }
 
+impl<S: Stream + 'static> Shared<S> {
+    /// The stream itself, which only its last owner can have.
+    fn alone(self) -> Box<dyn Stream> {
+        match Arc::try_unwrap(self.0) {
+            Ok(stream) => Box::new(stream.into_inner().unwrap_or_else(PoisonError::into_inner)),
+            Err(others) => Box::new(Shared(others)),
+        }
+    }
+}
+
 impl<S> Clone for Shared<S> {
     fn clone(&self) -> Shared<S> {
         Shared(self.0.clone())
@@ -62,8 +72,8 @@ impl<S: TlsStream + Unpin> TlsStream for Shared<S> {
     }
 }
 
-/// The stream inside TLS, once there is one.
-type Inside = Arc<Mutex<Option<Box<dyn Stream>>>>;
+/// Returns the stream inside TLS, once there is one.
+type Inside = Arc<Mutex<Option<Box<dyn FnOnce() -> Box<dyn Stream> + Send>>>>;
 
 /// Connects with TLS and keeps the stream inside it.
 struct Keeping<C> {
@@ -84,7 +94,8 @@ where
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
             let stream = Shared::new(self.connect.connect(stream).await?);
-            *self.inside.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stream.clone()));
+            let kept = stream.clone();
+            *self.inside.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(|| kept.alone()));
             Ok(stream)
         })
     }
@@ -95,7 +106,7 @@ pub struct Connected {
     /// The client. Its connection is a task of the current runtime, which ends with it.
     pub client: Client,
     connection: JoinHandle<()>,
-    stream: Box<dyn Stream>,
+    stream: Shared<Box<dyn Stream>>,
     inside: Inside,
 }
 
@@ -105,7 +116,9 @@ impl Connected {
         // It would say goodbye to the server if the client ended first.
         self.connection.abort();
         let _ = self.connection.await;
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(self.stream)
+        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // TLS has the stream below it.
+        inside.map_or_else(|| self.stream.alone(), |inside| inside())
     }
 }
 
@@ -127,5 +140,5 @@ pub async fn log_in(
     let connection = tokio::spawn(async move {
         let _ = connection.await;
     });
-    Ok(Connected { client, connection, stream: Box::new(stream), inside })
+    Ok(Connected { client, connection, stream, inside })
 }
