@@ -118,7 +118,7 @@ fn a_run_waits_until_the_standbys_that_it_reads_have_the_load() {
         let load = ["bench", "tpcc", "--db", &url, "-w", "1", "--clients", "2", "--seed", "5", "--check", "none"];
         let reads = ["--read-only-on", "standby", "--mix", "new_order=1,order_status=1"];
         let times = ["--ramp-up", "0s", "--duration", "10s", "--json"];
-        run(place.path(), &[&load[..], &reads, &times].concat())
+        run(place.path(), &[&load[..], &reads, &times, &STEADY].concat())
     };
     let done = bench("15s");
     assert_eq!(done.code, Some(0), "{done:?}");

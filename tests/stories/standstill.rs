@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::support::command::{Done, graymark, json_file, run, start, succeed};
+use crate::support::command::{Done, STEADY, graymark, json_file, run, start, succeed};
 use crate::support::loaded::{loaded, loaded_server};
 use crate::support::{client, require_postgres};
 use graymark::result::format::file;
@@ -24,7 +24,9 @@ fn behind(tables: &str, lock_at: i64, held_s: u64) -> (TempDir, Done, f64) {
     let seconds = format!("{SECONDS}s");
     let arguments = ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", &seconds, "--check"];
     // Of this seed each type but a locked one is completed before all sessions wait.
-    let arguments = [&arguments[..], &["none", "--seed", "3", "--out", "record", "--json"]].concat();
+    let rest = ["none", "--seed", "3", "--out", "record", "--json"];
+    let load: &[&str] = if lock_at < 0 { &[] } else { &STEADY };
+    let arguments = [&arguments[..], &rest, load].concat();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (done, locked) = runtime.block_on(async {
         let other = client(&url).await;
