@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use graymark::engine::server::PrivateServer as _;
+use graymark::engine::server::postgres::Server;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::support::command::{Done, STEADY, graymark, json_file, open_directory, run, start, succeed, the_one_of};
 use crate::support::loaded::{loaded, loaded_postgres_data};
-use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
+use crate::support::{require_mariadb, require_postgres, small_mariadb, small_postgres, small_server};
 
 /// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment
 /// does the same with the customer's balance.
@@ -280,6 +281,15 @@ fn debitcredit_keeps_what_tpc_b_asks_for() {
     assert_eq!(broken, ["isolation 1 account broken"]);
 }
 
+/// Commits of which each waits ten milliseconds: some hundred are looked up after a crash, and not tens of thousands.
+const FEW_COMMITS: [(&str, &str); 3] = [("fsync", "on"), ("commit_delay", "10000"), ("commit_siblings", "0")];
+
+/// [`FEW_COMMITS`] in a private server's URL.
+fn few_commits(url: &str) -> String {
+    let settings = FEW_COMMITS.map(|(name, value)| format!("&{name}={value}")).concat();
+    format!("{url}{settings}")
+}
+
 /// A server that answers a commit before its log is written loses the last ones when all of its processes are killed.
 #[test]
 fn what_a_kill_loses_is_found_row_by_row() {
@@ -287,7 +297,7 @@ fn what_a_kill_loses_is_found_row_by_row() {
     let place = open_directory();
     let place = place.path();
     let data = loaded_postgres_data(place);
-    let url = format!("postgres:local?data={}", data.display());
+    let url = few_commits(&format!("postgres:local?data={}", data.display()));
     let audit = |record: &str, more: &[&str]| {
         let usual = ["acid", "--db", &url, "--clients", "2", "--seed", "5", "--crash", "kill", "--json", "--out"];
         start(graymark(place, &[&usual[..], &[record], more].concat()))
@@ -385,7 +395,9 @@ fn ones_own_server_is_crashed_by_ones_own_programs() {
     let Some(()) = require_postgres() else { return };
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let server = small_server();
+    let mut options = small_postgres();
+    options.settings.extend(FEW_COMMITS.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let server = Server::start(&options).unwrap();
     // Each program says that it was called, and waits until the test has done what it is called. Another process
     // writes it, so that nobody here has it open.
     let write = r#"for name in crash recover; do
@@ -439,7 +451,7 @@ fn a_series_that_is_ended_early_keeps_what_it_has_shown() {
     let place = open_directory();
     let place = place.path();
     let data = loaded_postgres_data(place);
-    let url = format!("postgres:local?data={}", data.display());
+    let url = few_commits(&format!("postgres:local?data={}", data.display()));
     let begun = |record: &str| {
         let usual = ["acid", "--db", &url, "--clients", "2", "--crash", "kill", "--times", "1000", "--json", "--out"];
         let mut series = start(graymark(place, &[&usual[..], &[record]].concat()));
