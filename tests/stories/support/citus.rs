@@ -32,7 +32,7 @@ impl Citus {
             let citus = Citus { program: program.clone(), place: open_directory(), port: free_ports(3) };
             let done = citus.ask("start", &[&citus.port.to_string()]);
             if done.status.success() {
-                citus.hurry();
+                citus.configure();
                 return Some(citus);
             }
             said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
@@ -46,8 +46,8 @@ impl Citus {
         command.output().expect("the program starts")
     }
 
-    /// Two parts of each table for each worker instead of sixteen, and commits that wait for no disk.
-    fn hurry(&self) {
+    /// Sets four shards a table instead of 32, and commits that do not wait for the disk: less work for the tests.
+    fn configure(&self) {
         block_on(async {
             let few = "ALTER DATABASE postgres SET citus.shard_count = 4";
             client(&self.url()).await.batch_execute(few).await.unwrap();

@@ -31,8 +31,8 @@ impl<S> Shared<S> {
 }
 
 impl<S: Stream + 'static> Shared<S> {
-    /// The stream itself, which only its last owner can have.
-    fn alone(self) -> Box<dyn Stream> {
+    /// Returns the stream without its mutex, if this is its only owner.
+    fn into_inner(self) -> Box<dyn Stream> {
         match Arc::try_unwrap(self.0) {
             Ok(stream) => Box::new(stream.into_inner().unwrap_or_else(PoisonError::into_inner)),
             Err(others) => Box::new(Shared(others)),
@@ -95,7 +95,7 @@ where
         Box::pin(async move {
             let stream = Shared::new(self.connect.connect(stream).await?);
             let kept = stream.clone();
-            *self.inside.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(|| kept.alone()));
+            *self.inside.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(|| kept.into_inner()));
             Ok(stream)
         })
     }
@@ -117,8 +117,8 @@ impl Connected {
         self.connection.abort();
         let _ = self.connection.await;
         let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // TLS has the stream below it.
-        inside.map_or_else(|| self.stream.alone(), |inside| inside())
+        // With TLS, it is the stream inside TLS that a session uses.
+        inside.map_or_else(|| self.stream.into_inner(), |inside| inside())
     }
 }
 
