@@ -1,7 +1,7 @@
 //! A user asks which of two settings is faster.
 
 use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
-use crate::support::{client, require_postgres, small_server};
+use crate::support::{client, few_commits, require_postgres, small_server};
 use nix::sys::signal::Signal;
 use std::path::Path;
 use tempfile::TempDir;
@@ -53,7 +53,8 @@ fn by_default_the_sides_alternate_in_slices() {
     // The server's user has to reach it.
     let place = open_directory();
     let place = place.path();
-    let ab = ["ab", "debitcredit", "--db", "postgres:local?fsync=off", "-b", "1", "--clients", "2", "--ramp-up", "0s"];
+    let url = few_commits("postgres:local?max_connections=20");
+    let ab = ["ab", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--ramp-up", "0s"];
     let sides = ["--a", "shared_buffers=32MB", "--b", "shared_buffers=64MB", "--duration", "20s", "--json"];
     let done = succeed(place, &[&ab[..], &sides, &["--out", "ab"]].concat());
     let found = done.json();

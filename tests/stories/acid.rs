@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use graymark::engine::server::PrivateServer as _;
-use graymark::engine::server::postgres::Server;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -16,7 +15,10 @@ use tempfile::TempDir;
 
 use crate::support::command::{Done, STEADY, graymark, json_file, open_directory, run, start, succeed, the_one_of};
 use crate::support::loaded::{loaded, loaded_postgres_data};
-use crate::support::{require_mariadb, require_postgres, small_mariadb, small_postgres, small_server};
+use crate::support::{
+    few_commits, private_postgres, require_mariadb, require_postgres, small_mariadb, small_postgres, small_server,
+    with_few_commits,
+};
 
 /// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment
 /// does the same with the customer's balance.
@@ -281,15 +283,6 @@ fn debitcredit_keeps_what_tpc_b_asks_for() {
     assert_eq!(broken, ["isolation 1 account broken"]);
 }
 
-/// Commits of which each waits ten milliseconds: some hundred are looked up after a crash, and not tens of thousands.
-const FEW_COMMITS: [(&str, &str); 3] = [("fsync", "on"), ("commit_delay", "10000"), ("commit_siblings", "0")];
-
-/// [`FEW_COMMITS`] in a private server's URL.
-fn few_commits(url: &str) -> String {
-    let settings = FEW_COMMITS.map(|(name, value)| format!("&{name}={value}")).concat();
-    format!("{url}{settings}")
-}
-
 /// A server that answers a commit before its log is written loses the last ones when all of its processes are killed.
 #[test]
 fn what_a_kill_loses_is_found_row_by_row() {
@@ -359,7 +352,8 @@ fn a_server_that_loses_its_data_or_its_log_is_restored_with_all_commits() {
     let place = TempDir::new().unwrap();
     let place = place.path();
     let audit = |record: &str, more: &[&str]| {
-        let usual = ["acid", "debitcredit", "-b", "1", "--db", "postgres:local", "--seed", "5", "--clients", "2"];
+        let url = few_commits("postgres:local?shared_buffers=64MB");
+        let usual = ["acid", "debitcredit", "-b", "1", "--db", &url, "--seed", "5", "--clients", "2"];
         run(place, &[&usual[..], &["--crash", "media", "--json", "--out", record], more].concat())
     };
     let states = |acid: &Value| {
@@ -395,9 +389,7 @@ fn ones_own_server_is_crashed_by_ones_own_programs() {
     let Some(()) = require_postgres() else { return };
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let mut options = small_postgres();
-    options.settings.extend(FEW_COMMITS.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let server = Server::start(&options).unwrap();
+    let server = private_postgres(with_few_commits(small_postgres()));
     // Each program says that it was called, and waits until the test has done what it is called. Another process
     // writes it, so that nobody here has it open.
     let write = r#"for name in crash recover; do

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use graymark::engine::server::postgres::Server;
+use graymark::engine::server::postgres::Postgres;
 use nix::sys::signal::Signal;
 use tokio_postgres::Client;
 
 use crate::support::command::{graymark, run, start, succeed};
+use crate::support::private::Private;
 use crate::support::{block_on, client, require_postgres, small_server, stand_in};
 
 /// The server, the URL of the stand-in, and a place to work in.
-fn dsql() -> (Server, String, tempfile::TempDir) {
+fn dsql() -> (Private<Postgres>, String, tempfile::TempDir) {
     let server = small_server();
     let port = stand_in::with_words(server.port(), &[("INDEX ASYNC", "INDEX      ")]);
     let url = server.tcp_url().replace(&format!(":{}/", server.port()), &format!(":{port}/"));

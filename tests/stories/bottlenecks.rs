@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::support::command::{graymark, run, start, succeed};
-use crate::support::loaded::{Loaded, loaded, loaded_mariadb, loaded_postgres};
-use crate::support::{client, mysql_client, require_mariadb, require_postgres};
+use crate::support::loaded::{loaded, loaded_mariadb, loaded_postgres};
+use crate::support::private::Private;
+use crate::support::{client, few_commits, mysql_client, require_mariadb, require_postgres};
 use crate::versions;
-use graymark::engine::server::postgres::{PostgresServerOptions, Server};
+use graymark::engine::server::postgres::{Postgres, PostgresServerOptions};
 use graymark::measure::waterfall::{Part, Waterfall};
 use mysql_async::prelude::Queryable;
 use serde_json::Value;
@@ -125,7 +126,7 @@ fn first(summary: &Value) -> (String, Waterfall) {
 }
 
 /// A private PostgreSQL that waits for no disk when it commits, so that locks alone are what takes time.
-fn quick_to_commit() -> Loaded<Server> {
+fn quick_to_commit() -> Private<Postgres> {
     let settings = [
         ("fsync", "off"),
         ("synchronous_commit", "off"),
@@ -353,7 +354,8 @@ fn clients_are_kept_apart_and_the_log_is_moved_into_memory() {
     let Some(()) = require_postgres() else { return };
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let arguments = ["why", "debitcredit", "--db", "postgres:local?shared_buffers=64MB", "-b", "1", "--clients", "2"];
+    let url = few_commits("postgres:local?shared_buffers=64MB");
+    let arguments = ["why", "debitcredit", "--db", &url, "-b", "1", "--clients", "2"];
     let only = ["--only", "own-warehouses,log-in-memory", "--minutes", "1", "--rounds", "1", "--ramp-up", "0s"];
     let found = succeed(place, &[&arguments[..], &only, &["--duration", "10s", "--out", "why", "--json"]].concat());
     let found = found.json();

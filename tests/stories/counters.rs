@@ -71,6 +71,7 @@ fn sqlite_counts_what_its_sessions_do() {
     let place = loaded();
     let db =
         ["--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "1s", "--duration", "8s", "--checkpoint", "2s"];
+    let db = [&db[..], &STEADY].concat();
     // Some that only read are among them, however few a slow disk allows.
     let mix = ["--mix", "new_order=5,payment=5,order_status=3,delivery=1,stock_level=3"];
     let (summary, record) = run(place.path(), &[&db[..], &mix].concat());
@@ -103,10 +104,8 @@ fn sqlite_counts_what_its_sessions_do() {
 #[test]
 fn sqlite_names_what_its_settings_leave_uncounted() {
     let place = loaded();
-    let (summary, record) = run(
-        place.path(),
-        &["--db", "sqlite:loaded.db?synchronous=normal", "--clients", "1", "--ramp-up", "0s", "--duration", "8s"],
-    );
+    let db = ["--db", "sqlite:loaded.db?synchronous=normal", "--clients", "1", "--ramp-up", "0s", "--duration", "8s"];
+    let (summary, record) = run(place.path(), &[&db[..], &STEADY].concat());
     assert!(values(&record.counters, Counter::LogFlushes).iter().all(Option::is_none));
     assert!(growth(&record, Counter::LogBytes) > 0.0);
     assert!(notes(&summary).contains("synchronous=normal"), "{}", notes(&summary));

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::command::{Done, STEADY, graymark, json_file, run, start, succeed};
-use crate::support::loaded::{loaded, loaded_mariadb, loaded_server};
-use crate::support::{client, require_mariadb, require_postgres};
+use crate::support::loaded::{loaded, loaded_mariadb, loaded_postgres, loaded_server};
+use crate::support::{client, require_mariadb, require_postgres, small_postgres, with_few_commits};
 use graymark::engine::server;
 use graymark::result::format::file;
 use nix::sys::signal::Signal;
@@ -319,7 +319,7 @@ fn a_database_gets_no_faster_by_giving_up() {
 #[test]
 fn a_session_that_is_away_alone_is_told() {
     let Some(()) = require_postgres() else { return };
-    let server = loaded_server();
+    let server = loaded_postgres(with_few_commits(small_postgres()));
     let (url, place) = (server.url(), TempDir::new().unwrap());
     let run =
         ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "30s", "--out", "record", "--json"];

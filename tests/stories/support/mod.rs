@@ -14,6 +14,7 @@ pub mod model_rows;
 pub mod odbc;
 pub mod patroni;
 pub mod ports;
+pub mod private;
 pub mod records;
 pub mod report;
 pub mod schema;
@@ -42,6 +43,7 @@ use graymark::result::{Isolation, LoadReport, LoadStep, Manifest, Via};
 use graymark::workload::Workload;
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::value::Timestamp;
+use private::Private;
 
 /// Set where every engine must be there, as in CI: a missing one then fails the test instead of leaving it out.
 const REQUIRE: &str = "GRAYMARK_REQUIRE_ENGINES";
@@ -80,16 +82,62 @@ pub fn options(url: &str, via: Via) -> ConnectOptions {
     }
 }
 
+/// Settings of a PostgreSQL that does not outlive its test: it writes no more to its log and files than it must, sorts
+/// in memory, and uses no second process for a query, since other tests use the other processors.
+const SHORT_LIVED_POSTGRES: [(&str, &str); 16] = [
+    ("shared_buffers", "256MB"),
+    ("max_connections", "40"),
+    ("fsync", "off"),
+    ("full_page_writes", "off"),
+    ("wal_level", "minimal"),
+    ("max_wal_senders", "0"),
+    ("wal_init_zero", "off"),
+    ("max_wal_size", "4GB"),
+    ("checkpoint_timeout", "1h"),
+    ("bgwriter_lru_maxpages", "0"),
+    ("autovacuum", "off"),
+    ("jit", "off"),
+    ("work_mem", "64MB"),
+    ("maintenance_work_mem", "256MB"),
+    ("max_parallel_workers_per_gather", "0"),
+    ("max_parallel_maintenance_workers", "0"),
+];
+
 /// What a small private PostgreSQL is, which listens on the loopback, too.
 pub fn small_postgres() -> server::postgres::PostgresServerOptions {
-    let settings = [("shared_buffers", "64MB"), ("fsync", "off"), ("max_connections", "40")];
-    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let settings = SHORT_LIVED_POSTGRES.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     server::postgres::PostgresServerOptions { settings, tcp: true, ..Default::default() }
 }
 
+/// Each commit waits ten milliseconds: a run takes little of the processors, and of its commits some hundred are looked
+/// up after a crash, not tens of thousands.
+const FEW_COMMITS: [(&str, &str); 3] = [("fsync", "on"), ("commit_delay", "10000"), ("commit_siblings", "0")];
+
+/// The URL of a private server, which has options, with few commits a second.
+pub fn few_commits(url: &str) -> String {
+    let settings = FEW_COMMITS.map(|(name, value)| format!("&{name}={value}")).concat();
+    format!("{url}{settings}")
+}
+
+/// As [`few_commits`], for a server that a test starts.
+pub fn with_few_commits(
+    mut options: server::postgres::PostgresServerOptions,
+) -> server::postgres::PostgresServerOptions {
+    options.settings.extend(FEW_COMMITS.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    options
+}
+
 /// A small private PostgreSQL, which listens on the loopback, too.
-pub fn small_server() -> server::postgres::Server {
-    server::postgres::Server::start(&small_postgres()).expect("a private PostgreSQL starts")
+pub fn small_server() -> Private<server::postgres::Postgres> {
+    private_postgres(small_postgres())
+}
+
+/// A private PostgreSQL with options of the test's own but for its data directory.
+pub fn private_postgres(options: server::postgres::PostgresServerOptions) -> Private<server::postgres::Postgres> {
+    match options.version {
+        None => private::postgres(options, private::empty_postgres_data),
+        Some(_) => private::postgres(options, |place| place.join("data")),
+    }
 }
 
 /// A database by its URL.
@@ -139,7 +187,7 @@ pub fn with_database(url: &str, database: &str) -> String {
 }
 
 /// A server that has a user `ann` with a password.
-pub async fn guarded() -> server::postgres::Server {
+pub async fn guarded() -> Private<server::postgres::Postgres> {
     let server = small_server();
     let user = client(&server.url()).await;
     user.batch_execute("CREATE ROLE ann LOGIN PASSWORD 'open:secret'").await.unwrap();
@@ -153,15 +201,15 @@ pub fn require_mariadb() -> Option<()> {
 }
 
 /// A small private MariaDB, which listens on the loopback, too, with further settings.
-pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
-    server::mariadb::Server::start(&small_mariadb_options(more)).expect("a private MariaDB starts")
+pub fn small_mariadb(more: &[(&str, &str)]) -> Private<server::mariadb::MariaDb> {
+    private::mariadb(small_mariadb_options(more), private::empty_mariadb_data)
 }
 
 /// Of two settings with one name the last one holds.
 pub fn small_mariadb_options(more: &[(&str, &str)]) -> server::mariadb::MariadbServerOptions {
     let small = [
         ("innodb_buffer_pool_size", "256M"),
-        ("innodb_log_file_size", "512M"),
+        ("innodb_log_file_size", "256M"),
         ("innodb_flush_log_at_trx_commit", "0"),
         ("max_connections", "60"),
     ];

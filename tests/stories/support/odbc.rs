@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use graymark::engine::server::{mariadb, postgres};
+use graymark::engine::server::mariadb::{self, MariaDb};
+use graymark::engine::server::postgres::{self, Postgres};
 use graymark::engine::wire::odbc::connect::Target;
 use graymark::engine::wire::odbc::driver::Connection;
 use graymark::engine::wire::odbc::reply::OdbcRow;
 use tempfile::TempDir;
 
 use crate::support;
+use crate::support::private::Private;
 use crate::support::stand_in::{self, Words};
 
 /// A database of a private MariaDB.
@@ -46,9 +48,9 @@ const OF_DB2: Words = &[
 /// A database and what keeps it there.
 pub enum Place {
     /// A private PostgreSQL.
-    Postgres(postgres::Server),
+    Postgres(Private<Postgres>),
     /// A private MariaDB.
-    Mariadb(mariadb::Server),
+    Mariadb(Private<MariaDb>),
     /// A file.
     Sqlite(TempDir),
 }
@@ -72,7 +74,7 @@ impl Place {
 
     /// A MariaDB in the place of a database of the dialect `oracle` or `db2`, and the URL under which it understands
     /// its words.
-    pub fn stand_in(dialect: &str) -> Option<(mariadb::Server, String)> {
+    pub fn stand_in(dialect: &str) -> Option<(Private<MariaDb>, String)> {
         driver("MariaDB Unicode", "libmaodbc.so")?;
         support::require_mariadb()?;
         let (words, lacking) = match dialect {
