@@ -7,6 +7,7 @@ use crate::support::faults;
 use crate::support::model;
 #[cfg(feature = "odbc")]
 use crate::support::odbc;
+use crate::support::private::for_all_tests;
 use crate::support::stand_in;
 use crate::support::suite;
 #[cfg(feature = "odbc")]
@@ -45,12 +46,11 @@ fn statements(wire: Wire) -> &'static str {
 }
 
 /// A loaded SQLite database, of which each test gets a copy.
-static LOADED: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("loaded.db");
+static LOADED: LazyLock<PathBuf> = LazyLock::new(|| {
+    let file = for_all_tests("conformance").join("loaded.db");
     let engine = Sqlite::open(SqliteOptions::new(&file)).unwrap();
     block_on(Engine::<Tpcc>::load(&engine, &manifest(), &population(), 1, &|_| {})).unwrap();
-    (directory, file)
+    file
 });
 
 static MODEL: LazyLock<Model> = LazyLock::new(|| Model::new(&population()));
@@ -75,7 +75,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 fn fresh() -> (TempDir, SqliteOptions) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("tpcc.db");
-    std::fs::copy(&LOADED.1, &file).unwrap();
+    std::fs::copy(&*LOADED, &file).unwrap();
     (directory, SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::new(file) })
 }
 

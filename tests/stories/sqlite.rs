@@ -18,6 +18,8 @@ use graymark::workload::tpcc::{FIRST_OPEN_ORDER, Tpcc};
 use graymark::workload::value::{Money, Timestamp};
 use tempfile::TempDir;
 
+use crate::support::private::for_all_tests;
+
 fn population() -> Population {
     Population::new(1, 1_998, Timestamp(1_000_000_000_000_000))
 }
@@ -59,20 +61,19 @@ fn execute(engine: &Sqlite, input: Input) -> Result<<Tpcc as Workload>::Output, 
 }
 
 /// A database with foreign keys, how it was loaded, and what was told meanwhile.
-static LOADED: LazyLock<(TempDir, PathBuf, LoadReport, Vec<LoadStep>)> = LazyLock::new(|| {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("loaded.db");
+static LOADED: LazyLock<(PathBuf, LoadReport, Vec<LoadStep>)> = LazyLock::new(|| {
+    let file = for_all_tests("sqlite-with-foreign-keys").join("loaded.db");
     let steps = Mutex::new(Vec::new());
     let report =
         load(&open(&SqliteOptions::new(&file)), &manifest(true), &|step| steps.lock().unwrap().push(step)).unwrap();
-    (directory, file, report, steps.into_inner().unwrap())
+    (file, report, steps.into_inner().unwrap())
 });
 
 /// A copy of it.
 fn loaded() -> (TempDir, SqliteOptions) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("tpcc.db");
-    std::fs::copy(&LOADED.1, &file).unwrap();
+    std::fs::copy(&LOADED.0, &file).unwrap();
     (directory, SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::new(file) })
 }
 
@@ -94,7 +95,7 @@ fn one_of_each() -> [Input; 5] {
 
 #[test]
 fn a_load_tells_its_steps_and_leaves_a_complete_database() {
-    let (_, file, report, steps) = &*LOADED;
+    let (file, report, steps) = &*LOADED;
     let phases: Vec<_> =
         steps.iter().filter_map(|step| if let LoadStep::Phase(name) = step { Some(*name) } else { None }).collect();
     assert_eq!(phases, ["schema", "rows", "keys", "foreign keys", "statistics", "verify"]);
@@ -199,7 +200,7 @@ fn a_killed_load_goes_on_where_it_was() {
     assert_eq!(sound, "ok");
     assert_eq!(foreign_keys(&options.file), 0);
     // Row for row what a load in one go brings.
-    connection.execute("ATTACH ?1 AS whole", [LOADED.1.to_str().unwrap()]).unwrap();
+    connection.execute("ATTACH ?1 AS whole", [LOADED.0.to_str().unwrap()]).unwrap();
     for table in &TABLES {
         let sql = format!("SELECT count(*) FROM (SELECT * FROM main.{0} EXCEPT SELECT * FROM whole.{0})", table.name);
         assert_eq!(connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{}", table.name);

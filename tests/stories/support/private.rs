@@ -133,6 +133,7 @@ pub fn above() -> &'static Path {
     })
 }
 
+#[allow(clippy::useless_conversion, reason = "other systems count in fewer bits")]
 fn memory_suffices() -> Option<bool> {
     const ENOUGH: u64 = 12 << 30;
     let there = statvfs(MEMORY).ok()?;
