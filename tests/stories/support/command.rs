@@ -15,6 +15,8 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::private::open_for_all;
+
 /// Writes a program. Another process does so: a child that another test starts at that moment keeps this process's
 /// files open until it runs its own program, and no program can be started that somebody has open for writing.
 pub fn write_program(path: &Path, text: &str) {
@@ -254,10 +256,7 @@ pub fn the_one_of(pid: u32, wanted: impl Fn(&u32) -> bool) -> u32 {
 
 /// A directory that a server's user can enter too.
 pub fn open_directory() -> TempDir {
-    use std::os::unix::fs::PermissionsExt;
-    let place = TempDir::new().expect("a temporary directory");
-    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-    place
+    open_for_all(TempDir::new().expect("a temporary directory"))
 }
 
 /// The only record in a directory's `graymark-runs`, but for those already known.

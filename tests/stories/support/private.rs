@@ -42,7 +42,7 @@ impl<K: Kind> Drop for Private<K> {
 
 /// A PostgreSQL with options of the test's own but for its data directory, which `data` makes in a place.
 pub fn postgres(options: PostgresServerOptions, data: impl FnOnce(&Path) -> PathBuf) -> Private<Postgres> {
-    let place = directory();
+    let place = open_for_all(TempDir::new_in(above()).expect("a temporary directory"));
     let options = PostgresServerOptions { data: Some(data(place.path())), ..options };
     let server = Server::<Postgres>::start(&options).expect("a private PostgreSQL starts");
     Private { server, discard: Signal::SIGQUIT, _place: place }
@@ -50,7 +50,7 @@ pub fn postgres(options: PostgresServerOptions, data: impl FnOnce(&Path) -> Path
 
 /// As [`postgres`], a MariaDB or MySQL.
 pub fn mariadb(options: MariadbServerOptions, data: impl FnOnce(&Path) -> PathBuf) -> Private<MariaDb> {
-    let place = directory();
+    let place = open_for_all(TempDir::new_in(above()).expect("a temporary directory"));
     let options = MariadbServerOptions { data: Some(data(place.path())), ..options };
     let server = Server::<MariaDb>::start(&options).expect("a private MariaDB starts");
     Private { server, discard: Signal::SIGKILL, _place: place }
@@ -98,12 +98,8 @@ pub fn for_all_tests(what: &str) -> PathBuf {
     open_for_all(directory)
 }
 
-/// A directory that a server's user can enter, too.
-pub fn directory() -> TempDir {
-    open_for_all(TempDir::new_in(above()).expect("a temporary directory"))
-}
-
-fn open_for_all<P: AsRef<Path>>(directory: P) -> P {
+/// Lets others enter a directory, as a server's user has to.
+pub fn open_for_all<P: AsRef<Path>>(directory: P) -> P {
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).expect("it is ours");
     directory
 }
