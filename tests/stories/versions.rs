@@ -153,7 +153,7 @@ pub fn mysql(version: &str, more: &[(&str, &str)]) -> Option<mariadb::Server> {
         [("innodb_buffer_pool_size", "128M"), ("innodb_log_file_size", "96M"), ("innodb_flush_log_at_trx_commit", "1")];
     let mut options = support::small_mariadb_options(&[&small, more].concat());
     options.version = Some(version.to_owned());
-    // On a disk: MariaDB 11.4 maps a log in memory, and then counts no writes of it.
+    // On a disk: MariaDB 11.4 counts no writes of a log in memory.
     Some(mariadb::Server::start(&options).unwrap())
 }
 
