@@ -3,8 +3,9 @@
 use crate::support;
 use std::path::Path;
 
-use crate::support::command::succeed;
-use crate::support::loaded::{loaded, loaded_mariadb, loaded_postgres};
+use crate::support::command::{open_directory, succeed};
+use crate::support::loaded::{loaded, loaded_mariadb_in, loaded_postgres_data};
+use crate::support::private;
 use crate::support::{mysql_client, require_mariadb, require_postgres};
 use graymark::engine::server::postgres;
 use mysql_async::prelude::Queryable;
@@ -92,7 +93,9 @@ fn postgresql_that_does_not_wait_for_the_disk_is_told() {
         let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
         let settings =
             settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        loaded_postgres(postgres::PostgresServerOptions { settings, ..Default::default() })
+        let options = postgres::PostgresServerOptions { settings, ..Default::default() };
+        // Data in memory are a risk of their own.
+        private::postgres_in(open_directory(), options, loaded_postgres_data)
     };
     let server = start(&[]);
     let (place, url) = (TempDir::new().unwrap(), server.url());
@@ -116,7 +119,7 @@ fn postgresql_that_does_not_wait_for_the_disk_is_told() {
 #[test]
 fn mariadb_that_does_not_wait_for_the_disk_is_told() {
     let Some(()) = require_mariadb() else { return };
-    let server = loaded_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]);
+    let server = loaded_mariadb_in(open_directory(), &[("innodb_flush_log_at_trx_commit", "1")]);
     let (place, url) = (TempDir::new().unwrap(), server.url());
     waits(durability(place.path(), &url, "durable"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

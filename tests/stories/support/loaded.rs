@@ -48,6 +48,11 @@ pub fn loaded_postgres_data(place: &Path) -> PathBuf {
 
 /// Like [`super::small_mariadb`], loaded with TPC-C of one warehouse and seed 5.
 pub fn loaded_mariadb(more: &[(&str, &str)]) -> Private<MariaDb> {
+    loaded_mariadb_in(private::directory(), more)
+}
+
+/// As [`loaded_mariadb`], in a place of the test's own.
+pub fn loaded_mariadb_in(place: TempDir, more: &[(&str, &str)]) -> Private<MariaDb> {
     static LOADED: OnceLock<PathBuf> = OnceLock::new();
     // A log that is soon copied.
     let options =
@@ -58,5 +63,5 @@ pub fn loaded_mariadb(more: &[(&str, &str)]) -> Private<MariaDb> {
         succeed(&place, &["load", "--db", &server.url(), "-w", "1", "--seed", "5"]);
         server.data().to_owned()
     });
-    private::mariadb(options(more), |place| private::copy(original, place))
+    private::mariadb_in(place, options(more), |place| private::copy(original, place))
 }

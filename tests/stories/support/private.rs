@@ -42,7 +42,15 @@ impl<K: Kind> Drop for Private<K> {
 
 /// A PostgreSQL with options of the test's own but for its data directory, which `data` makes in a place.
 pub fn postgres(options: PostgresServerOptions, data: impl FnOnce(&Path) -> PathBuf) -> Private<Postgres> {
-    let place = open_for_all(TempDir::new_in(above()).expect("a temporary directory"));
+    postgres_in(directory(), options, data)
+}
+
+/// As [`postgres`], in a place of the test's own.
+pub fn postgres_in(
+    place: TempDir,
+    options: PostgresServerOptions,
+    data: impl FnOnce(&Path) -> PathBuf,
+) -> Private<Postgres> {
     let options = PostgresServerOptions { data: Some(data(place.path())), ..options };
     let server = Server::<Postgres>::start(&options).expect("a private PostgreSQL starts");
     Private { server, discard: Signal::SIGQUIT, _place: place }
@@ -50,7 +58,15 @@ pub fn postgres(options: PostgresServerOptions, data: impl FnOnce(&Path) -> Path
 
 /// As [`postgres`], a MariaDB or MySQL.
 pub fn mariadb(options: MariadbServerOptions, data: impl FnOnce(&Path) -> PathBuf) -> Private<MariaDb> {
-    let place = open_for_all(TempDir::new_in(above()).expect("a temporary directory"));
+    mariadb_in(directory(), options, data)
+}
+
+/// As [`mariadb`], in a place of the test's own.
+pub fn mariadb_in(
+    place: TempDir,
+    options: MariadbServerOptions,
+    data: impl FnOnce(&Path) -> PathBuf,
+) -> Private<MariaDb> {
     let options = MariadbServerOptions { data: Some(data(place.path())), ..options };
     let server = Server::<MariaDb>::start(&options).expect("a private MariaDB starts");
     Private { server, discard: Signal::SIGKILL, _place: place }
@@ -96,6 +112,11 @@ pub fn for_all_tests(what: &str) -> PathBuf {
     let directory = above().join(what);
     fs::create_dir(&directory).expect("a temporary directory");
     open_for_all(directory)
+}
+
+/// A directory that is removed after a test, and that a server's user can enter.
+pub fn directory() -> TempDir {
+    open_for_all(TempDir::new_in(above()).expect("a temporary directory"))
 }
 
 /// Lets others enter a directory, as a server's user has to.
