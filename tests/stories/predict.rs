@@ -350,7 +350,7 @@ fn the_sweeps_of_the_page_measure() {
                     _ => word.clone(),
                 })
                 .collect();
-            for (option, short) in [("--steady", "0s"), ("--ramp-up", "1s"), ("--duration", "4s"), ("--clients", "2")] {
+            for (option, short) in [("--steady", "0s"), ("--ramp-up", "1s"), ("--duration", "2s"), ("--clients", "2")] {
                 match words.iter().position(|word| word == option) {
                     Some(at) => words[at + 1] = short.to_owned(),
                     None => words.extend([option.to_owned(), short.to_owned()]),

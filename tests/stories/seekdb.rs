@@ -14,9 +14,8 @@ use graymark::workload::value::RowSink;
 use nix::unistd::Uid;
 use tempfile::TempDir;
 
-use crate::conformance::{block_on, manifest, side_by_side};
+use crate::conformance::{MODEL, block_on, manifest, side_by_side};
 use crate::support::command::Done;
-use crate::support::model::Model;
 use crate::support::suite::{self, conforms, population};
 use crate::support::{dump, mysql_client, open_mysql};
 
@@ -86,14 +85,12 @@ async fn inside(program: &Path, place: &Path) {
     Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
     let mut client = mysql_client(&url, None).await;
     let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
-    let model = Model::new(&population());
     // Its procedures are MariaDB's.
-    conforms(&engine, model, &suite::with_few_deliveries(), rows).await.unwrap_or_else(|why| panic!("{why}"));
+    conforms(&engine, MODEL.clone(), &suite::with_few_deliveries(), rows).await.unwrap_or_else(|why| panic!("{why}"));
     side_by_side(&engine).await;
     let restored = Engine::<Tpcc>::restore(&engine, &manifest(), &population(), &|_| {}).await.unwrap();
     assert!(restored.held() && restored.rows() > 0, "{restored:?}");
-    let model = Model::new(&population());
-    suite::answers(&engine, model, suite::RESTORED).await.unwrap_or_else(|why| panic!("restored: {why}"));
+    suite::answers(&engine, MODEL.clone(), suite::RESTORED).await.unwrap_or_else(|why| panic!("restored: {why}"));
     Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
     assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
     server.kill().unwrap();

@@ -15,7 +15,7 @@ use graymark::workload::value::Money;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::conformance::{any_way, block_on, holds, manifest, work_side_by_side};
+use crate::conformance::{MODEL, any_way, block_on, holds, manifest, work_side_by_side};
 use crate::support;
 use crate::support::command::{PATIENCE, graymark, run, start, succeed, write_program};
 use crate::support::model::Model;
@@ -97,7 +97,7 @@ async fn is_counted<E: Sessions<Tpcc>>(engine: &E, model: &mut Model, checkpoint
 async fn conforms<E: Sessions<Tpcc>>(engines: &[E; 2], checkpoints: bool, flushes: bool) {
     let [first, second] = engines;
     first.load(&manifest(), &population(), 2, &|_| {}).await.unwrap();
-    let mut model = Model::new(&population());
+    let mut model = MODEL.clone();
     let began = suite::now();
     for engine in [first, second] {
         goes_on(engine, &mut model, suite::RESTORED, began)

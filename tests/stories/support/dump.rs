@@ -40,57 +40,71 @@ pub fn sqlite(file: &Path, table: &Table, sink: &mut dyn RowSink) {
     }
 }
 
-/// Of a schema in PostgreSQL, all numbers in the units that SQLite stores.
+/// A number as a server writes it: an amount and a rate with all digits of their scale.
+fn written<'a>(kind: ColumnKind, text: &'a str) -> Value<'a> {
+    match kind {
+        ColumnKind::Text => Value::Text(text),
+        ColumnKind::Money | ColumnKind::Rate => {
+            let places = if kind == ColumnKind::Money { 2 } else { 4 };
+            assert_eq!(text.split_once('.').map(|(_, after)| after.len()), Some(places), "{text}");
+            value(kind, Some(text.replace('.', "").parse().unwrap()))
+        }
+        ColumnKind::Int | ColumnKind::Time => value(kind, Some(text.parse().unwrap())),
+    }
+}
+
+/// Of a schema in PostgreSQL.
 pub async fn postgres(client: &tokio_postgres::Client, schema: &str, table: &Table, sink: &mut dyn RowSink) {
     let columns: Vec<String> = table
         .columns
         .iter()
         .map(|column| match column.kind {
-            ColumnKind::Int => format!("{}::bigint", column.name),
-            ColumnKind::Money => format!("({} * 100)::bigint", column.name),
-            ColumnKind::Rate => format!("({} * 10000)::bigint", column.name),
-            ColumnKind::Time => format!("(extract(epoch FROM {}) * 1000000)::bigint", column.name),
-            // Not by a cast, which Citus takes for none and then misses.
-            ColumnKind::Text => format!("({} || '')", column.name),
+            // As a floating-point number, which holds each microsecond of our days.
+            ColumnKind::Time => format!("round(date_part('epoch', {}) * 1000000)::bigint", column.name),
+            _ => column.name.to_owned(),
         })
         .collect();
-    let sql = format!("SELECT {} FROM {schema}.{} {}", columns.join(", "), table.name, order(table));
-    let mut rows = std::pin::pin!(client.query_raw(&sql, std::iter::empty::<i32>()).await.unwrap());
-    while let Some(row) = rows.try_next().await.unwrap() {
-        for (at, column) in table.columns.iter().enumerate() {
-            match column.kind {
-                ColumnKind::Text => sink.put(Value::Text(row.get(at))),
-                kind => sink.put(value(kind, row.get(at))),
+    let sql = format!("COPY (SELECT {} FROM {schema}.{} {}) TO STDOUT", columns.join(", "), table.name, order(table));
+    let mut rest = Vec::new();
+    let mut parts = std::pin::pin!(client.copy_out(&sql).await.unwrap());
+    while let Some(part) = parts.try_next().await.unwrap() {
+        rest.extend_from_slice(&part);
+        let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { continue };
+        for row in std::str::from_utf8(&rest[..end]).unwrap().split('\n') {
+            let fields = row.split('\t');
+            for (column, field) in table.columns.iter().zip(fields) {
+                assert!(!field.contains('\\') || field == "\\N", "a text that COPY escapes: {field}");
+                sink.put(if field == "\\N" { Value::Null } else { written(column.kind, field) });
             }
+            sink.end_row();
         }
-        sink.end_row();
+        rest.drain(..=end);
     }
+    assert!(rest.is_empty(), "the last row does not end");
 }
 
-/// Of a database in MySQL, all numbers in the units that SQLite stores.
+/// Of a database in MySQL.
 pub async fn mysql(client: &mut mysql_async::Conn, database: &str, table: &Table, sink: &mut dyn RowSink) {
-    use mysql_async::Row;
     use mysql_async::prelude::Queryable;
+    use mysql_async::{Row, Value as Field};
     let columns: Vec<String> = table
         .columns
         .iter()
         .map(|column| match column.kind {
-            ColumnKind::Int | ColumnKind::Text => column.name.to_owned(),
-            ColumnKind::Money => format!("CAST({} * 100 AS SIGNED)", column.name),
-            ColumnKind::Rate => format!("CAST({} * 10000 AS SIGNED)", column.name),
             ColumnKind::Time => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {})", column.name),
+            _ => column.name.to_owned(),
         })
         .collect();
-    let rows: Vec<Row> = client
-        .query(format!("SELECT {} FROM {database}.{} {}", columns.join(", "), table.name, order(table)))
-        .await
-        .unwrap();
-    for row in rows {
+    let sql = format!("SELECT {} FROM {database}.{} {}", columns.join(", "), table.name, order(table));
+    let mut rows = client.query_iter(sql).await.unwrap();
+    while let Some(row) = rows.next().await.unwrap() {
+        let row: Row = row;
         for (at, column) in table.columns.iter().enumerate() {
-            match column.kind {
-                ColumnKind::Text => sink.put(Value::Text(&row.get::<String, _>(at).unwrap())),
-                kind => sink.put(value(kind, row.get::<Option<i64>, _>(at).unwrap())),
-            }
+            sink.put(match row.as_ref(at).unwrap() {
+                Field::NULL => Value::Null,
+                Field::Bytes(text) => written(column.kind, std::str::from_utf8(text).unwrap()),
+                other => panic!("{}: {other:?}", column.name),
+            });
         }
         sink.end_row();
     }

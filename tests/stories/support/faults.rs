@@ -86,7 +86,7 @@ async fn deep<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest) -> Vec<Finding
 }
 
 /// `sql` plants every fault past the engine in a worked database. Each is told by its own finding and by no other, and
-/// nothing else is: all other rows hold to their seed.
+/// nothing else is: all conditions in SQL hold, and all other rows are as the seed made them.
 pub async fn are_told<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest, mut sql: impl AsyncFnMut(&str)) {
     let ids: Vec<&str> = Tpcc::SEED_INVARIANTS.iter().map(|lasting| lasting.id).collect();
     assert!(ids.iter().all(|id| FAULTS.iter().any(|(_, told, _)| told == id)), "a finding has no fault");
@@ -94,6 +94,7 @@ pub async fn are_told<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest, mut sq
         sql(fault).await;
     }
     let after = deep(engine, manifest).await;
+    assert!(after.len() > 12 + ids.len(), "the conditions were not checked: {after:#?}");
     assert!(ids.iter().all(|id| after.iter().any(|finding| finding.id == *id)), "{after:#?}");
     for finding in &after {
         let rows = FAULTS.iter().filter(|(_, id, _)| *id == finding.id);

@@ -83,8 +83,9 @@ pub fn options(url: &str, via: Via) -> ConnectOptions {
 }
 
 /// Settings of a PostgreSQL that does not outlive its test: it writes no more to its log and files than it must, sorts
-/// in memory, and uses no second process for a query, since other tests use the other processors.
-const SHORT_LIVED_POSTGRES: [(&str, &str); 16] = [
+/// in memory, and uses no second process for a query, since other tests use the other processors. Its statistics are of
+/// few rows.
+const SHORT_LIVED_POSTGRES: [(&str, &str); 17] = [
     ("shared_buffers", "256MB"),
     ("max_connections", "40"),
     ("fsync", "off"),
@@ -96,6 +97,7 @@ const SHORT_LIVED_POSTGRES: [(&str, &str); 16] = [
     ("checkpoint_timeout", "1h"),
     ("bgwriter_lru_maxpages", "0"),
     ("autovacuum", "off"),
+    ("default_statistics_target", "10"),
     ("jit", "off"),
     ("work_mem", "64MB"),
     ("maintenance_work_mem", "256MB"),
