@@ -13,10 +13,20 @@ pub enum Amounts {
     Cents,
 }
 
+/// How a query holds the values of several traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// As selects without a table, which most databases know.
+    Selects,
+    /// As a list of values. For 400 of them PostgreSQL 15 needs 5 ms instead of 97, most of it for planning, and
+    /// SQLite 9 ms instead of 700, because it then makes an index.
+    Values,
+}
+
 /// A query that counts the rows of several traces: one row `(number, count)` for each trace that has any.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Query {
-    /// In SQL common to all dialects.
+    /// In SQL common to all dialects with such rows.
     pub sql: String,
     /// The index of each trace, by number.
     places: Vec<usize>,
@@ -32,11 +42,11 @@ impl Query {
     }
 }
 
-/// Traces per query if a query may have that many parts; the limit of SQLite is 500.
+/// Traces per query if a query may have that many.
 pub const TOGETHER: usize = 400;
 
 /// The queries for all traces, with at most `together` in each.
-pub fn queries(traces: &[Trace], together: usize, amounts: Amounts) -> Vec<Query> {
+pub fn queries(traces: &[Trace], together: usize, rows: Rows, amounts: Amounts) -> Vec<Query> {
     let mut marks: Vec<&'static Mark> = Vec::new();
     for trace in traces {
         if !marks.contains(&trace.mark) {
@@ -48,26 +58,44 @@ pub fn queries(traces: &[Trace], together: usize, amounts: Amounts) -> Vec<Query
         let places: Vec<usize> = (0..traces.len()).filter(|place| traces[*place].mark == mark).collect();
         queries.extend(places.chunks(together).map(|places| {
             let sought: Vec<&Trace> = places.iter().map(|place| &traces[*place]).collect();
-            Query { sql: sql(mark, &sought, amounts), places: places.to_vec() }
+            Query { sql: sql(mark, &sought, rows, amounts), places: places.to_vec() }
         }));
     }
     queries
 }
 
-fn sql(mark: &Mark, sought: &[&Trace], amounts: Amounts) -> String {
+fn sql(mark: &Mark, sought: &[&Trace], rows: Rows, amounts: Amounts) -> String {
     if let [trace] = sought {
         return single(mark, trace, amounts);
     }
+    let names = (0..mark.columns.len()).map(|at| format!("v{at}")).chain(mark.amount.map(|_| "paid".to_owned()));
+    let names: Vec<String> = std::iter::once("n".to_owned()).chain(names).collect();
     let row = |(number, trace): (usize, &&Trace)| {
-        let values = trace.values.iter().take(mark.columns.len()).enumerate();
-        let values = values.map(|(at, value)| format!(", {value} AS v{at}")).collect::<String>();
-        let amount = mark.amount.map(|_| format!(", {} AS paid", literal(trace.amount, amounts))).unwrap_or_default();
-        format!("SELECT {number} AS n{values}{amount}")
+        let values = trace.values.iter().take(mark.columns.len()).map(ToString::to_string);
+        let amount = mark.amount.map(|_| literal(trace.amount, amounts));
+        let values = std::iter::once(number.to_string()).chain(values).chain(amount);
+        match rows {
+            Rows::Values => format!("({})", values.collect::<Vec<_>>().join(", ")),
+            Rows::Selects => {
+                let named = values.zip(&names).map(|(value, name)| format!("{value} AS {name}"));
+                format!("SELECT {}", named.collect::<Vec<_>>().join(", "))
+            }
+        }
     };
-    let rows = sought.iter().enumerate().map(row).collect::<Vec<_>>().join("\nUNION ALL ");
+    let all = sought.iter().enumerate().map(row).collect::<Vec<_>>();
     let equal = mark.columns.iter().enumerate().map(|(at, column)| format!("{column} = v{at}"));
     let equal = equal.chain(mark.amount.map(|column| format!("{column} = paid")));
-    format!("SELECT n, count(*) FROM ({rows}) sought, {} GROUP BY n", tables(mark, equal))
+    let tables = tables(mark, equal);
+    match rows {
+        Rows::Selects => {
+            format!("SELECT n, count(*) FROM ({}) sought, {tables} GROUP BY n", all.join("\nUNION ALL "))
+        }
+        Rows::Values => format!(
+            "WITH sought ({}) AS (VALUES {}) SELECT n, count(*) FROM sought, {tables} GROUP BY n",
+            names.join(", "),
+            all.join(",\n")
+        ),
+    }
 }
 
 /// A query for a single trace, without a table of values: not all databases support rows without a table.
@@ -113,7 +141,7 @@ mod tests {
     #[test]
     fn rows_of_a_kind_are_sought_together_by_all_of_their_columns() {
         let traces = [trace(&PAID, 3, 1_205), trace(&ORDERED, 4, 0), trace(&PAID, 5, -7), trace(&PAID, 6, 8)];
-        let queries = queries(&traces, TOGETHER, Amounts::Decimal);
+        let queries = queries(&traces, TOGETHER, Rows::Selects, Amounts::Decimal);
         assert_eq!(queries.len(), 2);
         assert_eq!(
             queries[0].sql,
@@ -130,7 +158,12 @@ mod tests {
         queries[1].note(0, 1, &mut found);
         queries[1].note(7, 9, &mut found);
         assert_eq!(found, [0, 1, 2, 0]);
-        assert!(super::queries(&traces[..1], 1, Amounts::Cents)[0].sql.contains("h_amount = 1205"));
-        assert_eq!(super::queries(&[traces[0]; 3], 2, Amounts::Cents).len(), 2);
+        assert!(super::queries(&traces[..1], 1, Rows::Values, Amounts::Cents)[0].sql.contains("h_amount = 1205"));
+        assert_eq!(super::queries(&[traces[0]; 3], 2, Rows::Selects, Amounts::Cents).len(), 2);
+        assert_eq!(
+            super::queries(&traces, TOGETHER, Rows::Values, Amounts::Cents)[0].sql,
+            "WITH sought (n, v0, paid) AS (VALUES (0, 3, 1205),\n(1, 5, -7),\n(2, 6, 8)) SELECT n, count(*) FROM sought, \
+             history WHERE h_w_id = v0 AND h_amount = paid GROUP BY n"
+        );
     }
 }

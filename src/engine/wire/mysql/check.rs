@@ -11,7 +11,7 @@ use super::query::Read;
 use super::value::whole;
 use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
-use crate::engine::sql::lookup::{self, Amounts};
+use crate::engine::sql::lookup::{self, Amounts, Rows};
 use crate::engine::sql::script::{self, Named};
 use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
@@ -173,7 +173,7 @@ async fn effects_of(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<i64>, Erro
 /// The number of rows that match each trace.
 pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
-    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
+    for query in lookup::queries(traces, lookup::TOGETHER, Rows::Selects, Amounts::Decimal) {
         let rows: Vec<(i64, i64)> =
             conn.query(&query.sql).await.map_err(|error| of_command("cannot look for committed rows", &error))?;
         rows.into_iter().for_each(|(number, count)| query.note(number, count, &mut found));

@@ -9,7 +9,7 @@ use super::driver::Connection;
 use super::failure::Diagnostic;
 use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
-use crate::engine::sql::lookup::{self, Amounts};
+use crate::engine::sql::lookup::{self, Amounts, Rows};
 use crate::engine::sql::script::{self, Named};
 use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
@@ -72,7 +72,7 @@ pub(super) fn effects(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<
 pub(super) fn rows_of(connection: &Connection, dialect: Dialect, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
     let together = if dialect.rows_without_table { lookup::TOGETHER } else { 1 };
-    for query in lookup::queries(traces, together, Amounts::Decimal) {
+    for query in lookup::queries(traces, together, Rows::Selects, Amounts::Decimal) {
         let reply = connection.query(&query.sql).map_err(|error| failed("cannot look for committed rows", &error))?;
         for row in &reply.rows {
             if let (Ok(number), Ok(count)) = (row.long(0), row.long(1)) {

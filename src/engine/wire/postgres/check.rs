@@ -12,7 +12,7 @@ use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
-use crate::engine::sql::lookup::{self, Amounts};
+use crate::engine::sql::lookup::{self, Amounts, Rows};
 use crate::engine::sql::script::{self, Named};
 use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
@@ -117,7 +117,7 @@ pub async fn effects(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Res
 /// The number of rows that match each trace.
 pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
-    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
+    for query in lookup::queries(traces, lookup::TOGETHER, Rows::Values, Amounts::Decimal) {
         let messages = client.simple_query(&reading(schema, &query.sql)).await;
         for message in messages.map_err(|error| of_command("cannot look for committed rows", &error))? {
             let SimpleQueryMessage::Row(row) = message else { continue };

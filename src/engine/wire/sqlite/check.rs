@@ -8,7 +8,7 @@ use rusqlite::types::ValueRef;
 use super::Sqlite;
 use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
-use crate::engine::sql::lookup::{self, Amounts};
+use crate::engine::sql::lookup::{self, Amounts, Rows};
 use crate::engine::sql::script::{self, Named};
 use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
@@ -105,7 +105,7 @@ pub(super) fn rows_of(sqlite: &Sqlite, traces: &[Trace]) -> Result<Option<Vec<i6
         }
         Ok(())
     };
-    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Cents) {
+    for query in lookup::queries(traces, lookup::TOGETHER, Rows::Values, Amounts::Cents) {
         seek(&query).map_err(|error| sqlite.explain(error))?;
     }
     Ok(Some(found))

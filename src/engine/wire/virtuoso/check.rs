@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::connect::{QueryError, Target};
 use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
-use crate::engine::sql::lookup::{self, Amounts};
+use crate::engine::sql::lookup::{self, Amounts, Rows};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::wire::odbc::reply::OdbcRow;
@@ -101,7 +101,7 @@ pub(super) fn rows_of(sql: &WorkloadSql, target: &Target, traces: &[Trace]) -> R
         }
         Ok(())
     };
-    for query in lookup::queries(traces, ONE, Amounts::Decimal) {
+    for query in lookup::queries(traces, ONE, Rows::Selects, Amounts::Decimal) {
         seek(&query).map_err(|error| target.explain_query("cannot look for committed rows", error))?;
     }
     Ok(Some(found))
