@@ -518,6 +518,7 @@ impl<W: Workload> Steps<'_, W> {
                 consumer(event);
             })?;
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
+        let peak_rss_bytes = process::peak_rss_bytes();
         record.end_history();
         let within = within.and_then(|before| match before {
             Some(before) => Ok(self.within()?.map(|after| (before, after))),
@@ -539,6 +540,7 @@ impl<W: Workload> Steps<'_, W> {
             totals,
             result_lines: record.end_results(),
             usage: (usage_before, usage),
+            peak_rss_bytes,
             server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
             in_process: engine.blocking() && engine.server_process() == ServerProcess::InProcess,
             storage: environment::storage(engine.data_directory().as_deref(), engine.log_directory().as_deref()),

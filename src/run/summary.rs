@@ -66,6 +66,8 @@ pub(super) struct Measured {
     pub(super) within: Option<Vec<StatementWithin>>,
     /// Resource usage before and after the load.
     pub(super) usage: (Usage, Usage),
+    /// The largest resident set of this process until the end of the load, in bytes.
+    pub(super) peak_rss_bytes: u64,
     /// CPU seconds of the server's processes, if known.
     pub(super) server_cpu_s: Option<f64>,
     pub(super) storage: Storage,
@@ -390,7 +392,7 @@ fn client(measured: &Measured) -> ClientCost {
         } else {
             0.0
         },
-        peak_rss_bytes: after.peak_rss_bytes,
+        peak_rss_bytes: measured.peak_rss_bytes,
         terminals: measured.schedule.terminals,
         threads: measured.totals.threads,
     }

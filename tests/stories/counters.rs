@@ -151,6 +151,19 @@ fn postgresql_counts_what_its_clients_do() {
     assert!(text(place.path()).contains("transactions a flush"));
 }
 
+/// The kernel hands on the peak of the program that starts another one.
+#[test]
+fn the_peak_of_memory_is_not_that_of_the_program_that_started_graymark() {
+    const OURS: usize = 400_000_000;
+    let place = TempDir::new().unwrap();
+    let ours = std::hint::black_box(vec![1_u8; OURS]);
+    let simulated = ["--db", "simulated:service=1ms", "-w", "1", "--clients", "1", "--ramp-up", "0s"];
+    let (summary, _) = run(place.path(), &[&simulated[..], &["--duration", "1s"]].concat());
+    assert_eq!(ours.len(), OURS);
+    let peak = summary["client"]["peak_rss_bytes"].as_u64().unwrap();
+    assert!((1_000_000..OURS as u64 / 2).contains(&peak), "{peak}");
+}
+
 #[test]
 fn a_killed_server_leaves_a_gap_and_not_an_end() {
     let Some(()) = require_postgres() else { return };

@@ -25,6 +25,8 @@ fn a_leader_that_is_killed_is_followed_by_the_next_and_no_commit_is_lost() {
     assert!(next.is_some_and(|next| next != leader), "node {leader} leads still: {}", stack.logs());
 
     let summary = done.json();
+    let errors = summary["errors"].as_object().unwrap();
+    assert!(errors.keys().all(|error| error.contains("in a read-only transaction")), "{errors:?}");
     let connections = &summary["connections"];
     let outages = connections["outages"].as_array().unwrap();
     assert!(!outages.is_empty() && connections["outage_s"].as_f64() > Some(0.0), "{connections}");
