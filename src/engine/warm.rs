@@ -191,7 +191,7 @@ impl RowSink for KeySink {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::{HashMap, HashSet};
 
     use super::*;
     use crate::workload::tpcc::{Tpcc, schema};
@@ -200,40 +200,45 @@ mod tests {
     /// Rows that each page holds.
     const ROWS: i32 = 3;
 
+    /// A table, and a key of it with zeros behind.
+    type Key = (usize, [i32; 4]);
+
     /// A cache with space for some pages. Time is counted in its reads.
     struct Cache<'a> {
         room: usize,
-        pages: BTreeSet<(usize, Vec<i32>)>,
+        pages: HashSet<Key>,
         clock: &'a Cell<Duration>,
-        reads: BTreeMap<(usize, Vec<i32>), u64>,
+        reads: HashMap<Key, u64>,
         width: Vec<usize>,
     }
 
     impl Cache<'_> {
         fn new(room: usize, clock: &Cell<Duration>) -> Cache<'_> {
             let width = schema::TABLES.iter().map(|table| table.primary_key.len()).collect();
-            Cache { room, pages: BTreeSet::new(), clock, reads: BTreeMap::new(), width }
+            Cache { room, pages: HashSet::new(), clock, reads: HashMap::new(), width }
         }
     }
 
     impl Reader for Cache<'_> {
         async fn read(&mut self, table: usize, keys: &[i32]) -> Result<u64, Error> {
-            for key in keys.chunks_exact(self.width[table]) {
-                *self.reads.entry((table, key.to_vec())).or_default() += 1;
-                let mut page = (table, key.to_vec());
-                page.1.iter_mut().rev().take(1).for_each(|column| *column /= ROWS);
+            let width = self.width[table];
+            for key in keys.chunks_exact(width) {
+                let mut page = (table, [0; 4]);
+                page.1[..width].copy_from_slice(key);
+                *self.reads.entry(page).or_default() += 1;
+                page.1[width - 1] /= ROWS;
                 let cached = self.pages.contains(&page);
                 if !cached && self.pages.len() < self.room {
                     self.pages.insert(page);
                 }
                 self.clock.set(self.clock.get() + Duration::from_micros(if cached { 1 } else { 1_000 }));
             }
-            Ok((keys.len() / self.width[table]) as u64)
+            Ok((keys.len() / width) as u64)
         }
     }
 
     /// Reads by table and key, their number, and the description.
-    type Warmed = (BTreeMap<(usize, Vec<i32>), u64>, u64, String);
+    type Warmed = (HashMap<Key, u64>, u64, String);
 
     fn warm(room: usize) -> Warmed {
         let clock = Cell::new(Duration::ZERO);

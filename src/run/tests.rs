@@ -16,7 +16,7 @@ fn plan(db: &str) -> Plan {
         scale: Some(8),
         clients: Some(2),
         ramp_up: Some(RampUp::Seconds(0)),
-        duration: Some(8),
+        duration: Some(2),
         ..Plan::default()
     }
 }
