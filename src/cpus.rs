@@ -39,7 +39,7 @@ impl CpuCount {
     }
 
     /// As text with a unit: `1 CPU`, `0.5 CPUs`.
-    pub fn told(self) -> String {
+    pub fn text(self) -> String {
         format!("{self} {}", if self.hundredths == PARTS { "CPU" } else { "CPUs" })
     }
 

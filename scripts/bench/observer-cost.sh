@@ -2,7 +2,8 @@
 # Cost of sampling the sessions (the waterfall of a run): pairs of runs by procedures on a private PostgreSQL, with and
 # without it, in alternating order. Prints the median of the pairs' ratios of throughput and of the client's CPU, the
 # CPU time that sampling itself takes (Graymark's thread and the sessions that ask for the others and for counters, from
-# schedstat) as a share of all CPUs, and the share of the response time by which the parts of the waterfall do not add up.
+# schedstat) as a share of all CPUs, and the share of the response time by which the parts of the waterfall do not add
+# up.
 #
 #   scripts/bench/observer-cost.sh [PAIRS=20] [DURATION=10s] [WAREHOUSES=10] [CLIENTS=8] [FSYNC=on]
 #

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::Work;
 use super::crash::{
-    Audit, BACK, BEFORE_CUT, BEFORE_KILL, EXAMPLES, REFUSED, Success, first, success_file, times, until_the_crash,
+    Audit, BEFORE_CUT, BEFORE_KILL, EXAMPLES, MAX_REFUSAL, MAX_THROUGHPUT_RECOVERY, Success, first, success_file,
+    times, until_the_crash,
 };
 use super::load::Clients;
 use super::media::Loss;
@@ -82,7 +83,7 @@ impl<W: Workload> Work<'_, W> {
         }
         let mut down = self.bring_down(&clients, backed_up, seed, number)?;
         // A server that the user's program restarts may still be recovering; a private one accepts connections by now.
-        let max_refusal = if self.tests.scripts.is_some() { BACK } else { REFUSED };
+        let max_refusal = if self.tests.scripts.is_some() { MAX_THROUGHPUT_RECOVERY } else { MAX_REFUSAL };
         let times = match &down.by {
             _ if !down.unusable.is_empty() => (None, None),
             By::Power(_) => (first(&clients, down.at, max_refusal, &stopped), None),
@@ -100,16 +101,16 @@ impl<W: Workload> Work<'_, W> {
         let fault = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         let broken = !down.unusable.is_empty() || !found.failed.is_empty() || !fault.is_empty();
         match &mut down.by {
-            By::Power(cut) if broken => cut.take_back(&self.engine)?,
-            By::Media(loss) if !down.unusable.is_empty() => loss.take_back(&self.engine)?,
+            By::Power(cut) if broken => cut.reset_database(&self.engine)?,
+            By::Media(loss) if !down.unusable.is_empty() => loss.reset_database(&self.engine)?,
             _ => {}
         }
         let marks = self.suite.marks();
         let unknown = shared.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let in_flight = unknown.iter().filter(|trace| marks.contains(&trace.mark)).count() as u64;
         let lost = shared.disconnected.load(Ordering::Relaxed);
-        let scripts = self.tests.scripts.as_ref().map(|scripts| scripts.told(lost));
-        Ok(Some(Crash { scripts, ..told(&path, &down, &success, found, times, in_flight, fault) }))
+        let scripts = self.tests.scripts.as_ref().map(|scripts| scripts.result(lost));
+        Ok(Some(Crash { scripts, ..crash_result(&path, &down, &success, found, times, in_flight, fault) }))
     }
 
     /// Prepares the server for a crash. Returns how long its backup took, if it needs one.
@@ -182,7 +183,7 @@ impl<W: Workload> Work<'_, W> {
     /// Looks up all confirmed transactions, and checks the conditions; none if the user asked to stop.
     fn look(&self, requests: &Requests<W>, success: &Success, before: i64) -> Result<Option<Found>, Error> {
         let sought: Vec<Trace> = success.committed.iter().chain(&success.rolled_back).copied().collect();
-        let Some(rows) = requests.ask(async move |engine: &dyn Engine<W>| engine.rows_of(&sought).await)? else {
+        let Some(rows) = requests.ask(async move |engine: &dyn Engine<W>| engine.count_traces(&sought).await)? else {
             return Ok(None);
         };
         let rows = rows.ok_or_else(|| Error::Usage("rows cannot be looked up in this database".to_owned()))?;
@@ -200,7 +201,7 @@ fn effects<W: Workload>(requests: &Requests<W>) -> Result<Option<i64>, Error> {
 }
 
 /// The result of a crash for the record.
-fn told(
+fn crash_result(
     path: &Path,
     down: &Down,
     success: &Success,
@@ -214,12 +215,12 @@ fn told(
     // Of a database that cannot be used, nothing can be looked up.
     let usable = down.unusable.is_empty();
     let (lost, excess) = if usable { (audit.lost.len() as u64, grown - committed as i64) } else { (committed, 0) };
-    let first_lost = if usable { audit.first_lost_us } else { success.told_us.iter().copied().flatten().min() };
+    let first_lost = if usable { audit.first_lost_us } else { success.acknowledged_us.iter().copied().flatten().min() };
     let oldest_lost_s = first_lost.map(|us| down.at.as_secs_f64() - us as f64 / 1e6);
     let (power, media) = match &down.by {
         By::Kill => (None, None),
-        By::Power(cut) => (Some(cut.told(&down.unusable, oldest_lost_s)), None),
-        By::Media(loss) => (None, Some(loss.told(&down.unusable, oldest_lost_s))),
+        By::Power(cut) => (Some(cut.result(&down.unusable, oldest_lost_s)), None),
+        By::Media(loss) => (None, Some(loss.result(&down.unusable, oldest_lost_s))),
     };
     let unusable = if power.is_none() && media.is_none() { down.unusable.clone() } else { String::new() };
     Crash {

@@ -20,10 +20,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// The period before a kill over which the throughput is measured.
 const LEVEL: Duration = Duration::from_secs(2);
 /// The maximum wait for the throughput to return after recovery.
-pub(super) const BACK: Duration = Duration::from_secs(60);
+pub(super) const MAX_THROUGHPUT_RECOVERY: Duration = Duration::from_secs(60);
 /// How long a restarted private server may refuse all clients before the first transaction, until the audit stops
 /// waiting for it.
-pub(super) const REFUSED: Duration = Duration::from_secs(30);
+pub(super) const MAX_REFUSAL: Duration = Duration::from_secs(30);
 /// If the throughput has not risen by [`RISE`] for this long, the audit stops waiting.
 const STALLED: Duration = Duration::from_secs(10);
 /// The smallest rise that counts, as a factor.
@@ -40,7 +40,7 @@ pub(super) const EXAMPLES: usize = 5;
 pub(super) struct Success {
     pub(super) committed: Vec<Trace>,
     /// When each of them was confirmed, in microseconds since the start of the load, if the file has it.
-    pub(super) told_us: Vec<Option<u64>>,
+    pub(super) acknowledged_us: Vec<Option<u64>>,
     pub(super) rolled_back: Vec<Trace>,
 }
 
@@ -52,11 +52,11 @@ impl Success {
     pub(super) fn parse(text: &str, marks: &[&'static Mark]) -> Result<Success, String> {
         let mut success = Success::default();
         for (number, line) in text.lines().enumerate() {
-            let (committed, trace, told) =
+            let (committed, trace, acknowledged) =
                 parse(line, marks).ok_or_else(|| format!("line {} is damaged", number + 1))?;
             if committed {
                 success.committed.push(trace);
-                success.told_us.push(told);
+                success.acknowledged_us.push(acknowledged);
             } else {
                 success.rolled_back.push(trace);
             }
@@ -86,9 +86,9 @@ fn parse(line: &str, marks: &[&'static Mark]) -> Option<(bool, Trace, Option<u64
         *value = given.next()?.parse().ok()?;
     }
     let amount = Money(words.next()?.parse().ok()?);
-    let told = words.next().map(str::parse).transpose().ok()?;
+    let acknowledged = words.next().map(str::parse).transpose().ok()?;
     let ends = given.next().is_none() && words.next().is_none();
-    ends.then_some((committed, Trace { mark, values, amount }, told))
+    ends.then_some((committed, Trace { mark, values, amount }, acknowledged))
 }
 
 /// The findings of an audit.
@@ -109,13 +109,13 @@ impl Audit {
         let (of_committed, of_rolled_back) = rows.split_at_checked(success.committed.len()).unwrap_or((rows, &[]));
         let mut due: HashMap<&Trace, i64> = HashMap::new();
         let mut audit = Audit::default();
-        let told = success.told_us.iter().copied().chain(std::iter::repeat(None));
-        for ((trace, rows), told) in success.committed.iter().zip(of_committed).zip(told) {
+        let acknowledged = success.acknowledged_us.iter().copied().chain(std::iter::repeat(None));
+        for ((trace, rows), acknowledged) in success.committed.iter().zip(of_committed).zip(acknowledged) {
             let due = due.entry(trace).or_default();
             *due += 1;
             if *rows < *due {
                 audit.lost.push(trace.to_string());
-                audit.first_lost_us = audit.first_lost_us.into_iter().chain(told).min();
+                audit.first_lost_us = audit.first_lost_us.into_iter().chain(acknowledged).min();
             }
         }
         let risen = success.rolled_back.iter().zip(of_rolled_back).filter(|(_, rows)| **rows > 0);
@@ -178,7 +178,7 @@ pub(super) fn first(
     stopped: &dyn Fn() -> bool,
 ) -> Option<f64> {
     let shared = &clients.shared;
-    let (from, end) = (crashed + 2 * PIECE, Instant::now() + BACK);
+    let (from, end) = (crashed + 2 * PIECE, Instant::now() + MAX_THROUGHPUT_RECOVERY);
     let restarted = Restarted::new(clients, max_refusal);
     while Instant::now() < end && !stopped() && !restarted.is_lost(clients) {
         let now = shared.elapsed();
@@ -205,7 +205,7 @@ pub(super) fn times(
     let from = killed + 2 * PIECE;
     let mut first = None;
     let mut highest = (0.0, Instant::now());
-    let end = Instant::now() + BACK;
+    let end = Instant::now() + MAX_THROUGHPUT_RECOVERY;
     let restarted = Restarted::new(clients, max_refusal);
     while Instant::now() < end && !stopped() && (first.is_some() || !restarted.is_lost(clients)) {
         let now = shared.elapsed();
@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn a_server_that_is_back_and_refuses_everybody_is_not_waited_for_as_long_as_one_that_is_slow() {
         let (soon, late) = (Duration::from_secs(3), Duration::from_secs(31));
-        let ours = |back, refused| lost(back, refused, REFUSED);
+        let ours = |back, refused| lost(back, refused, MAX_REFUSAL);
         assert_eq!([ours(soon, 100), ours(late, 0), ours(late, 1)], [false, false, true]);
         // One that the user's program brings back may still recover.
-        assert!(!lost(late, 1, BACK));
+        assert!(!lost(late, 1, MAX_THROUGHPUT_RECOVERY));
     }
 
     static ORDER: Mark = Mark { table: "orders", joined: None, columns: &["w", "d", "o"], amount: None };
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!((success.committed.len(), success.rolled_back.len()), (3, 1));
         assert_eq!(Audit::of(&success, &[1, 2, 2, 0]), Audit::default());
         let audit = Audit::of(&success, &[0, 1, 1, 1]);
-        // Two were told of 3002, and one is there.
+        // Two of 3002 were acknowledged, and one is there.
         assert_eq!(audit.lost, ["w=1 d=1 o=3001", "w=1 d=1 o=3002"]);
         assert_eq!(audit.risen, ["w=1 d=2 o=3001"]);
         assert_eq!(audit.first_lost_us, Some(1_500));

@@ -147,7 +147,7 @@ impl Clients {
             if Instant::now() > end {
                 let seconds = CLIENT_TIMEOUT.as_secs();
                 return Err(Error::Database(format!(
-                    "a client did not notice within {seconds} s that the power is off"
+                    "a client's connection is still open {seconds} s after the power cut"
                 )));
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -169,7 +169,7 @@ impl Clients {
         while self.threads.iter().any(|thread| !thread.is_finished()) {
             if Instant::now() > end {
                 let seconds = CLIENT_TIMEOUT.as_secs();
-                stuck = Some(format!("the transaction of a client did not come to its end within {seconds} s"));
+                stuck = Some(format!("the transaction of a client did not end within {seconds} s"));
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));

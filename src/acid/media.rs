@@ -23,14 +23,13 @@ pub(super) struct Loss {
 /// The server and its media.
 fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateServer, &dyn Media), Error> {
     let server = engine.private_server().and_then(|server| Some((server, server.media()?)));
-    server.ok_or_else(not_here)
+    server.ok_or_else(unsupported)
 }
 
 /// The error for a server that cannot be restored.
-pub(super) fn not_here() -> Error {
+pub(super) fn unsupported() -> Error {
     Error::Usage(
-        "--crash media takes a private PostgreSQL: give postgres:local. Of other databases Graymark keeps no backup \
-         and no second copy of the log"
+        "--crash media needs a private PostgreSQL: give postgres:local. Graymark cannot back up other databases or keep a second copy of their log"
             .to_owned(),
     )
 }
@@ -62,7 +61,7 @@ pub(super) fn lose<W: Workload>(
 
 impl Loss {
     /// Restores a database that cannot be used any more without the end of its log, so that the series can continue.
-    pub(super) fn take_back<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
+    pub(super) fn reset_database<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
         let (server, media) = server(engine)?;
         server.crash()?;
         media.restore(self.medium, false)?;
@@ -71,7 +70,7 @@ impl Loss {
     }
 
     /// The result for the record. `oldest_lost_s` is how long before the loss the oldest lost commit was confirmed.
-    pub(super) fn told(&self, unusable: &str, oldest_lost_s: Option<f64>) -> MediaLoss {
+    pub(super) fn result(&self, unusable: &str, oldest_lost_s: Option<f64>) -> MediaLoss {
         MediaLoss {
             medium: self.medium.name().to_owned(),
             backup_s: self.backed_up.as_secs_f64(),

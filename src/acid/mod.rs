@@ -210,7 +210,7 @@ impl<'a> AcidTests<'a> {
         if self.statements.is_some() {
             if self.plan.via == Some(Via::Procedures) {
                 return Err(Error::Usage(
-                    "--statements takes the place of statements: leave --via procedures out".to_owned(),
+                    "--statements replaces statements, not procedures: remove --via procedures".to_owned(),
                 ));
             }
             self.plan.via = Some(Via::Statements);
@@ -230,10 +230,10 @@ impl Visitor for AcidTests<'_> {
         let dialect = engine.dialect().ok_or_else(|| session::unsupported(&engine.identity().name))?;
         let replaced = replacements(suite, self.statements.as_deref())?;
         if self.power.is_some() && engine.private_server().is_none_or(|server| server.disk().is_none()) {
-            return Err(power::not_here());
+            return Err(power::unsupported());
         }
         if self.media.is_some() && engine.private_server().is_none_or(|server| server.media().is_none()) {
-            return Err(media::not_here());
+            return Err(media::unsupported());
         }
         if self.crashes > 0 && self.scripts.is_none() && engine.private_server().is_none() {
             if dialect.in_process() {
@@ -251,8 +251,7 @@ impl Visitor for AcidTests<'_> {
         let equals = |server: &dyn PrivateServer| server.members() > 1 && server.nodes().is_none();
         if self.crashes > 0 && self.scripts.is_none() && engine.private_server().is_some_and(equals) {
             return Err(Error::Usage(
-                "--crash kills one server, whole: leave nodes= out. What the loss of a node takes, a run shows: \
-                 graymark bench --fault '20s: kill node 2'"
+                "--crash kills the whole database and does not support clusters: remove nodes=. To test the loss of one node, use graymark bench --fault '20s: kill node 2'"
                     .to_owned(),
             ));
         }
@@ -372,7 +371,7 @@ impl AcidTests<'_> {
         match requests.ask(async |engine: &dyn Engine<W>| engine.procedures().await)? {
             None => Ok(None),
             Some(Procedures::Other(names)) => Err(Error::Database(format!(
-                "the stored procedures in {url} are not those of this Graymark ({}): make them anew with graymark load \
+                "the stored procedures in {url} are of another version of Graymark, or were changed ({}): reinstall them with graymark load \
                  {} --procedures-only",
                 names.join(", "),
                 W::NAME

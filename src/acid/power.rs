@@ -22,11 +22,11 @@ pub(super) struct Cut {
 /// The server and its disk.
 fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateServer, &Disk), Error> {
     let server = engine.private_server().and_then(|server| Some((server, server.disk()?)));
-    server.ok_or_else(not_here)
+    server.ok_or_else(unsupported)
 }
 
 /// The error for a server without a simulated disk.
-pub(super) fn not_here() -> Error {
+pub(super) fn unsupported() -> Error {
     Error::Usage(
         "--crash power cuts the power of a database that Graymark starts itself: give postgres:local, mysql:local or \
          sqlite:FILE"
@@ -65,7 +65,7 @@ pub(super) fn cut<W: Workload>(
 impl Cut {
     /// Restores a database that cannot be used any more, or whose conditions failed, to its state before the load, so
     /// that the series can continue.
-    pub(super) fn take_back<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
+    pub(super) fn reset_database<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
         let (server, disk) = server(engine)?;
         server.crash()?;
         disk.back().map_err(Error::Database)?;
@@ -74,7 +74,7 @@ impl Cut {
     }
 
     /// The result for the record. `oldest_lost_s` is how long before the cut the oldest lost commit was confirmed.
-    pub(super) fn told(&self, unusable: &str, oldest_lost_s: Option<f64>) -> PowerCut {
+    pub(super) fn result(&self, unusable: &str, oldest_lost_s: Option<f64>) -> PowerCut {
         PowerCut {
             loss: self.loss.name().to_owned(),
             unsynced_pages: self.losses.unsynced,

@@ -388,9 +388,9 @@ impl<'a> TestRun<'a> {
             Ok(values) => {
                 session.explicit &= !session.ending;
                 session.state = if session.explicit { SessionState::InTransaction } else { SessionState::Idle };
-                let told: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                if !told.is_empty() {
-                    self.log(at, &format!("sees {}", told.join(" ")));
+                let texts: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                if !texts.is_empty() {
+                    self.log(at, &format!("sees {}", texts.join(" ")));
                 }
                 self.values.extend(values.into_iter().map(|(name, value)| (format!("{label}.{name}"), value)));
             }
@@ -503,7 +503,7 @@ impl<'a> TestRun<'a> {
     fn evaluate(self, test: &Test, form: &str, fault: String) -> TestResult {
         let values = &self.values;
         let unmet = |checks: &[super::script::Check]| -> Vec<String> {
-            checks.iter().filter(|check| !check.0.holds(values)).map(|check| check.0.told(values)).collect()
+            checks.iter().filter(|check| !check.0.holds(values)).map(|check| check.0.describe(values)).collect()
         };
         let always = unmet(&test.always);
         let way = test.ways.iter().find(|way| unmet(&way.when).is_empty());

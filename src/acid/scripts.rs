@@ -30,7 +30,7 @@ impl CrashScripts {
     }
 
     /// The result for the record.
-    pub(super) fn told(&self, disconnected: u64) -> ScriptedCrash {
+    pub(super) fn result(&self, disconnected: u64) -> ScriptedCrash {
         let name = |path: &Path| path.display().to_string();
         ScriptedCrash { crash: name(&self.crash), recover: name(&self.recover), disconnected }
     }

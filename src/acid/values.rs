@@ -133,7 +133,7 @@ impl Condition {
     }
 
     /// The condition with the values of both sides: `T2.o_id = T1.o_id + 1 (3002, 3002)`.
-    pub(super) fn told(&self, values: &Values) -> String {
+    pub(super) fn describe(&self, values: &Values) -> String {
         let side = |side: &Expression| side.value(values).map_or("nothing".to_owned(), |value| value.to_string());
         format!("{} ({}, {})", self.text, side(&self.left), side(&self.right))
     }
@@ -170,6 +170,6 @@ mod tests {
         assert!(of("T1.o_id = 3001") && of("d <> 4") && of("T0.balance < 0") && of("T1.o_id > d"));
         assert!(!of("T1.o_id = 3002") && !of("T9.o_id <> 3") && !of("d <> T9.o_id"));
         assert!(Condition::parse("T1.o_id").is_err());
-        assert_eq!(Condition::parse("d = T9.x").unwrap().told(&values()), "d = T9.x (3, nothing)");
+        assert_eq!(Condition::parse("d = T9.x").unwrap().describe(&values()), "d = T9.x (3, nothing)");
     }
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Ended;
+use super::alternating::{AlternatingRuns, Side, Turn};
 use super::args::{CommonRunArgs, Group, Loading, Pacing, Scale};
 use super::compare::show;
 use super::duet::{DURATION, RAMP_UP, Request, SLICE, alternate};
-use super::turns::{Side, Turn, Turns};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::plan::{Pace, Plan, RampUp, parse_setting};
@@ -148,7 +148,7 @@ pub(super) fn ab(args: AbArgs) -> Result<Ended, Error> {
              a minute or more"
         )));
     }
-    let turns = Turns::new("ab", args.workload, plan, args.out, own_server)?;
+    let turns = AlternatingRuns::new("ab", args.workload, plan, args.out, own_server)?;
     let settings = [args.a.clone(), args.b.clone()];
     let sides = [("a", args.a, args.a_before), ("b", args.b, args.b_before)].map(|(name, settings, before)| Side {
         name: name.to_owned(),
@@ -203,7 +203,7 @@ pub(super) fn ab(args: AbArgs) -> Result<Ended, Error> {
 }
 
 /// Loads the database, and executes all runs. Returns whether one failed; `None` if stopped.
-fn runs(turns: &Turns, sides: &[Side; 2], repeats: u32) -> Result<Option<bool>, Error> {
+fn runs(turns: &AlternatingRuns, sides: &[Side; 2], repeats: u32) -> Result<Option<bool>, Error> {
     if !turns.load()? {
         return Ok(None);
     }

@@ -10,12 +10,12 @@ use crate::link_safe;
 use crate::record::{Record, directory};
 use crate::report;
 use crate::report::alarms;
-use crate::report::beside::{self, Form};
+use crate::report::comparison::{self, Form};
 use crate::report::format::significant;
 use crate::report::text::ALARM;
 use crate::result::format::file;
 use crate::study::compare::figures::Figure;
-use crate::study::compare::gate::{self, Decision, Gate, Longer};
+use crate::study::compare::gate::{self, Decision, ExtendableSides, Gate};
 use crate::study::compare::waterfall::Waterfalls;
 use crate::study::compare::{self, Comparison, Side, comparable};
 use crate::visible::visible;
@@ -86,13 +86,13 @@ pub(super) struct GateOutputs {
 impl GateOutputs {
     /// Refuses a baseline that failed: not being slower than a failed run means nothing.
     pub(super) fn sound(&self, baseline: &[Record]) -> Result<(), Error> {
-        let troubles = gate::troubles(baseline);
-        if troubles.is_empty() || self.anyway {
+        let failures = gate::failures(baseline);
+        if failures.is_empty() || self.anyway {
             return Ok(());
         }
         Err(Error::Usage(format!(
             "the baseline cannot be used: {}; give another, or decide with --anyway",
-            troubles.join("; ")
+            failures.join("; ")
         )))
     }
 
@@ -168,7 +168,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     let comparison = compare::compare(&a, &b, across).map_err(Error::Usage)?;
     let gate = args
         .max_slowdown
-        .map(|percent| Gate::of(&comparison, percent, 1, Longer::Both).and_troubles(&gate::troubles(&b)));
+        .map(|percent| Gate::of(&comparison, percent, 1, ExtendableSides::Both).and_failures(&gate::failures(&b)));
     let form = match args.format {
         Format::Text | Format::Json => None,
         Format::Markdown => Some(Form::Markdown),
@@ -177,7 +177,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     };
     let json = args.json || args.format == Format::Json;
     if let Some(form) = form {
-        answer!("{}", beside::render(&comparison, form).trim_end());
+        answer!("{}", comparison::render(&comparison, form).trim_end());
         comparison.warnings.iter().for_each(|warning| tell!("graymark: warning: {warning}"));
     } else if json {
         let mut answer = serde_json::json!(comparison);
@@ -227,12 +227,12 @@ pub(super) fn show_gate(gate: &Gate) {
 }
 
 pub(super) fn show(comparison: &Comparison) {
-    let differences = beside::differences(comparison);
+    let differences = comparison::differences(comparison);
     if !differences.is_empty() {
         answer!("{differences}");
     }
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
-        answer!("{name}: {}", told(side));
+        answer!("{name}: {}", describe(side));
         for alarm in alarms::sentences(&side.incidents) {
             say::report(&format!("{ALARM}{name}: {alarm}"));
         }
@@ -248,7 +248,7 @@ pub(super) fn show(comparison: &Comparison) {
     for (transaction, responses) in &comparison.responses {
         let [Some(a), Some(b)] = responses else { continue };
         for (name, a, b) in [("p50", a.p50, b.p50), ("p90", a.p90, b.p90), ("p99", a.p99, b.p99)] {
-            let change = beside::change(comparison, a, b);
+            let change = comparison::change(comparison, a, b);
             answer!("{:24} {:>10} {:>10} {change:>9}", format!("{transaction} {name}"), significant(a), significant(b));
         }
     }
@@ -257,8 +257,8 @@ pub(super) fn show(comparison: &Comparison) {
         answer!("{:24} {:>16} {:>16} {:>9}", "a transaction", "A", "B", "change");
     }
     for Figure { what, a, b } in &comparison.figures {
-        let change = a.zip(*b).map_or("-".to_owned(), |(a, b)| beside::change(comparison, a.mean, b.mean));
-        answer!("{what:24} {:>16} {:>16} {change:>9}", beside::told(*a), beside::told(*b));
+        let change = a.zip(*b).map_or("-".to_owned(), |(a, b)| comparison::change(comparison, a.mean, b.mean));
+        answer!("{what:24} {:>16} {:>16} {change:>9}", comparison::mean(*a), comparison::mean(*b));
     }
     comparison.waterfall.iter().for_each(|found| show_waterfalls(found, comparison.is_ranked()));
     // The first warnings repeat the differences.
@@ -287,7 +287,7 @@ fn show_waterfalls(found: &Waterfalls, ranked: bool) {
     }
 }
 
-fn told(side: &Side) -> String {
+fn describe(side: &Side) -> String {
     let runs = match side.records.len() {
         1 => side.records[0].clone(),
         runs => format!("{runs} runs"),

@@ -32,11 +32,11 @@ pub(super) fn doctor(args: DoctorArgs) -> Result<Ended, Error> {
     // On a stop, it removes its schemas before it ends.
     interrupt.running(true);
     interrupt.ending();
-    let told = |id: &str, state: ProbeState| {
+    let on_answer = |id: &str, state: ProbeState| {
         let state = if state == ProbeState::Works { "works" } else { "missing" };
         tell!("doctor: {id}: {state}");
     };
-    let examined = Doctor::new(plan).stop(interrupt.stop.clone()).on_answer(told).examine()?;
+    let examined = Doctor::new(plan).stop(interrupt.stop.clone()).on_answer(on_answer).examine()?;
     let Some(diagnosis) = examined else { return Ok(Ended::Interrupted) };
     if args.json {
         answer!("{}", serde_json::json!(diagnosis));

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use jiff::Timestamp;
 
+use super::alternating::with_parameters;
 use super::args::{Group, LabelArgs, Loading, Scale, Seed, Sessions};
 use super::interrupt::Interrupt;
 use super::sweep::{Place, Series, load_database};
-use super::turns::with_parameters;
 use super::{Ended, say};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::plan::{Defaults, MOST_CLIENTS, Plan, SCALE, default_record, parse_interval, parse_setting, parse_time};
 use crate::record::{RecordWriter, environment};
 use crate::report;
-use crate::report::duet as told;
+use crate::report::duet as duet_report;
 use crate::report::format::{rate, seconds};
 use crate::result::duet::{Duet, DuetPair};
 use crate::result::format::{Label, Status, file};
@@ -190,7 +190,7 @@ fn answer(command: &str, duet: &Duet, out: &Path, json: bool) -> Ended {
     if json {
         answer!("{}", serde_json::json!(duet));
     } else {
-        say::report(told::text(duet).trim_end());
+        say::report(duet_report::text(duet).trim_end());
     }
     tell!("{command}: the record is in {}", out.display());
     match duet.interrupted {
@@ -321,7 +321,7 @@ fn refuse_settings(sides: &[Place; 2], settings: &[Vec<(String, String)>; 2]) ->
     for (place, settings) in sides.iter().zip(settings) {
         if matches!(place, Place::Server { .. }) && !settings.is_empty() {
             return Err(Error::Usage(format!(
-                "--a and --b set what private servers and SQLite files are run with: change the settings of {} \
+                "--a and --b work only for private servers and SQLite files: change the settings of {} \
                  yourself",
                 place.url()
             )));

@@ -18,7 +18,7 @@ use crate::result::format::file;
 use crate::run::Run;
 use crate::run::open::options;
 use crate::study::compare;
-use crate::study::compare::gate::{self, Decision, Gate, Longer};
+use crate::study::compare::gate::{self, Decision, ExtendableSides, Gate};
 use crate::url::DatabaseUrl;
 
 #[derive(Debug, Args)]
@@ -87,7 +87,8 @@ pub(super) fn gate(args: &GateArgs) -> Result<Ended, Error> {
         runs.push(Record::open(&out)?);
         args.outputs.comparable(&baseline, &runs)?;
         let comparison = compare::compare_pooled(&baseline, &runs, true).map_err(Error::Usage)?;
-        let decision = Gate::of(&comparison, args.max_slowdown, looks, Longer::B).and_troubles(&gate::troubles(&runs));
+        let decision =
+            Gate::of(&comparison, args.max_slowdown, looks, ExtendableSides::B).and_failures(&gate::failures(&runs));
         // Estimates the duration of the next run, with its load and its checks.
         let each = began.elapsed() / u32::try_from(runs.len()).unwrap_or(u32::MAX);
         let over = began.elapsed() + each > Duration::from_secs(args.at_most.into());

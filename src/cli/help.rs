@@ -44,7 +44,7 @@ const NAMES: usize = 15;
 
 /// The command line, with all defaults in its help.
 pub fn command() -> clap::Command {
-    let cli = COMMANDS.iter().fold(Cli::command(), |cli, (path, _, _)| told(cli, path, path));
+    let cli = COMMANDS.iter().fold(Cli::command(), |cli, (path, _, _)| with_defaults(cli, path, path));
     let width = say::columns(&io::stdout()).map_or(WIDTH, |columns| columns.min(WIDTH));
     let groups = groups(&cli, width);
     // Clap itself has headings for options only.
@@ -85,9 +85,9 @@ fn groups(cli: &clap::Command, width: usize) -> String {
 }
 
 /// Adds the defaults of the command at `path` to the one that `rest` leads to.
-fn told(command: clap::Command, path: &[&str], rest: &[&str]) -> clap::Command {
+fn with_defaults(command: clap::Command, path: &[&str], rest: &[&str]) -> clap::Command {
     if let [name, rest @ ..] = rest {
-        return command.mut_subcommand(name, |command| told(command, path, rest));
+        return command.mut_subcommand(name, |command| with_defaults(command, path, rest));
     }
     command.mut_args(|arg| {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();

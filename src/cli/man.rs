@@ -21,16 +21,16 @@ pub(super) struct ManArgs {
 
 /// Runs the command.
 pub(super) fn man(args: &ManArgs) -> Result<Ended, Error> {
-    let told = |error: io::Error| {
+    let failed = |error: io::Error| {
         Error::Output(format!(
             "cannot write manual pages to {}: {error}; name another directory",
             args.directory.display()
         ))
     };
-    let directory = link_safe::make_directory(&args.directory).map_err(told)?;
+    let directory = link_safe::make_directory(&args.directory).map_err(failed)?;
     let mut command = help::command().disable_help_subcommand(true);
     command.build();
-    pages(&command, &directory).map_err(told)?;
+    pages(&command, &directory).map_err(failed)?;
     tell!("man: the pages are in {}", args.directory.display());
     Ok(Ended::Held)
 }

@@ -7,6 +7,7 @@ mod say;
 
 mod ab;
 mod acid;
+mod alternating;
 mod args;
 mod bench;
 mod chaos;
@@ -45,7 +46,6 @@ mod script;
 mod sweep;
 mod trend;
 mod tune;
-mod turns;
 mod verbose;
 mod watch;
 mod why;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::run::told;
+use super::run::report_text;
 use super::{Ended, ReportArgs, TableFormat, records, say};
 use crate::engine::Error;
 use crate::judge;
@@ -98,7 +98,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     } else {
         let page = paths.html.display().to_string();
         let model = model.unwrap_or_else(|| ReportModel::of(&record));
-        say::report(&told(&record, &model, Some(&page), args.full, first::render));
+        say::report(&report_text(&record, &model, Some(&page), args.full, first::render));
     }
     Ok(Ended::Held)
 }

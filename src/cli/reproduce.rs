@@ -74,7 +74,8 @@ struct State {
     /// The document's name, or its file.
     paper: String,
     /// How much of it is repeated.
-    extent: Scope,
+    #[serde(alias = "extent")]
+    scope: Scope,
     /// The database's URL without its password.
     db: DatabaseUrl,
     /// Finished commands.
@@ -101,12 +102,12 @@ pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
         (state, db)
     } else {
         let usual = if args.full { Scope::Full } else { Scope::Minutes(paper.minutes) };
-        let extent = args.minutes.map_or(usual, Scope::Minutes);
+        let scope = args.minutes.map_or(usual, Scope::Minutes);
         let db = args.db.clone().unwrap_or_else(|| paper.db.as_str().into());
         db.check()?;
-        (State { paper: args.paper.clone(), extent, db: db.redacted(), steps: Vec::new() }, db)
+        (State { paper: args.paper.clone(), scope, db: db.redacted(), steps: Vec::new() }, db)
     };
-    let tasks = paper.tasks(state.extent).map_err(Error::Usage)?;
+    let tasks = paper.tasks(state.scope).map_err(Error::Usage)?;
     let commands = Commands { directory, db };
     if args.dry_run {
         tasks.iter().for_each(|task| answer!("{}", commands.line(task)));
@@ -327,7 +328,7 @@ impl Commands {
             title: paper.title.clone(),
             source: paper.source.clone(),
             setting: paper.setting.clone(),
-            extent: state.extent,
+            scope: state.scope,
             db: state.db.to_string(),
             engines,
             machine: machine(),
@@ -378,9 +379,9 @@ mod tests {
         for (name, text) in PAPERS {
             let paper = Paper::parse(text).unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!(!paper.claims.is_empty() && !paper.notes.is_empty(), "{name}");
-            for extent in [Scope::Full, Scope::Minutes(paper.minutes)] {
+            for scope in [Scope::Full, Scope::Minutes(paper.minutes)] {
                 let commands = Commands { directory: PathBuf::from("/reproduction"), db: paper.db.as_str().into() };
-                for task in paper.tasks(extent).unwrap() {
+                for task in paper.tasks(scope).unwrap() {
                     let words = std::iter::once("graymark".to_owned()).chain(commands.arguments(&task));
                     let parsed = super::super::command().try_get_matches_from(words);
                     assert!(parsed.is_ok(), "{name}, {}: {}", task.name, parsed.unwrap_err());

@@ -237,7 +237,7 @@ fn answer(outcome: &Outcome, json: bool, full: bool, screen: Screen) {
         Ok(mut record) if !json => {
             record.summary = Some(outcome.summary.clone());
             let page = outcome.report.as_ref().ok().map(|page| page.display().to_string());
-            say::report(&told(&record, &ReportModel::of(&record), page.as_deref(), full, screen));
+            say::report(&report_text(&record, &ReportModel::of(&record), page.as_deref(), full, screen));
         }
         _ => {
             answer!("{}", serde_json::json!(outcome.summary));
@@ -247,7 +247,13 @@ fn answer(outcome: &Outcome, json: bool, full: bool, screen: Screen) {
 }
 
 /// The text of a record for standard output.
-pub(super) fn told(record: &Record, model: &ReportModel, page: Option<&str>, full: bool, screen: Screen) -> String {
+pub(super) fn report_text(
+    record: &Record,
+    model: &ReportModel,
+    page: Option<&str>,
+    full: bool,
+    screen: Screen,
+) -> String {
     let columns = say::columns(&std::io::stdout());
     if full {
         return text::render(model, page).trim_end().to_owned();

@@ -20,7 +20,7 @@ macro_rules! answer {
 
 /// Prints a line on standard error: everything else.
 macro_rules! tell {
-    ($($text:tt)*) => { $crate::cli::say::told(format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::cli::say::message(format_args!($($text)*)) };
 }
 
 /// Writes a line on standard output. An error is stored for [`kept`].
@@ -29,7 +29,7 @@ pub(super) fn answered(text: Arguments<'_>) {
 }
 
 /// Writes a line on standard error, ignoring errors.
-pub(super) fn told(text: Arguments<'_>) {
+pub(super) fn message(text: Arguments<'_>) {
     let _ = line(io::stderr().lock(), text);
 }
 

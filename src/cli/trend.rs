@@ -10,9 +10,9 @@ use super::{Ended, say};
 use crate::engine::Error;
 use crate::record::directory::{self, RECORDS};
 use crate::record::{Brief, Record};
-use crate::report::trend as told;
+use crate::report::trend as trend_report;
 use crate::study::compare::comparable;
-use crate::study::trend::{self, Of, Run};
+use crate::study::trend::{self, Run, TrendMetric};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -34,7 +34,7 @@ pub(super) struct TrendArgs {
     tag: Vec<String>,
     /// Figure to analyse
     #[arg(long, value_name = "FIGURE", default_value = "figure")]
-    of: Of,
+    of: TrendMetric,
     /// Use only the last N runs of each series
     #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(10..=2_000))]
     last: u32,
@@ -66,13 +66,13 @@ pub(super) fn trend(args: &TrendArgs) -> Result<Ended, Error> {
         return Err(Error::Usage(format!("{shown} has no record of a complete run, or none with this tag")));
     }
     if let Some(to) = &args.html {
-        put_page(to, &told::page(&found, to)?)?;
+        put_page(to, &trend_report::page(&found, to)?)?;
         tell!("trend: the page is {}", to.display());
     }
     if args.json {
         answer!("{}", serde_json::json!(found));
     } else {
-        say::report(told::text(&found).trim_end());
+        say::report(trend_report::text(&found).trim_end());
     }
     Ok(Ended::Held)
 }

@@ -169,7 +169,10 @@ async fn write_skew(server: &dyn ProbedServer, one: &mut dyn ProbeSession, other
     let second = finish(other, &["UPDATE numbers SET v = v - 15 WHERE id = 2", "COMMIT"]);
     let (first, second) = join(first, second).await;
     if first.is_ok() && second.is_ok() {
-        return Err(format!("both were committed: the level is not in force{}", renamed(level, &said)));
+        return Err(format!(
+            "both transactions committed, so this isolation level is not enforced{}",
+            renamed(level, &said)
+        ));
     }
     refused(server.dialect(), [first, second]).map(|by| format!("{by}{}", renamed(level, &said)))
 }

@@ -59,7 +59,7 @@ pub(super) async fn client<W: Workload, E: Sessions<W>>(
     stats: &RefCell<ThreadStats<'_>>,
     stop: &Stop,
     clock: Clock<'_>,
-    (shifts, mut crowd): (Vec<(Instant, Instant)>, TerminalGroup<W>),
+    (shifts, mut group): (Vec<(Instant, Instant)>, TerminalGroup<W>),
 ) {
     for (from, end) in shifts {
         if Instant::now() < from {
@@ -77,7 +77,7 @@ pub(super) async fn client<W: Workload, E: Sessions<W>>(
             // A user whose connection is lost wants the next transaction from that moment, and waits for the database
             // to come back.
             let intended = worker.lost().map_or(now, |lost| lost.clamp(from.min(now), now));
-            let input = crowd.next_input();
+            let input = group.next_input();
             let asked =
                 PendingTransaction { transaction: W::transaction(&input), intended, taken: intended, deferred: false };
             match worker.work(&input, asked).await {
@@ -125,7 +125,7 @@ mod tests {
         };
         let parameters = [("c_load".to_owned(), 7)].into();
         let terminals = Tpcc::terminals(3, &parameters, 1).unwrap();
-        let mut crowd = TerminalGroup::<Tpcc>::new(&terminals, schedule, &Stages::default(), session);
+        let mut group = TerminalGroup::<Tpcc>::new(&terminals, schedule, &Stages::default(), session);
         let home = |input| match input {
             Input::NewOrder(order) => order.w_id,
             Input::Payment(payment) => payment.w_id,
@@ -133,7 +133,7 @@ mod tests {
             Input::Delivery(delivery) => delivery.w_id,
             Input::StockLevel(level) => level.w_id,
         };
-        (0..500).map(|_| home(crowd.next_input())).collect()
+        (0..500).map(|_| home(group.next_input())).collect()
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl Collector<'_> {
             [(Phase::RampUp, 0), (Phase::Measurement, self.phases.ramp_up()), (Phase::WindDown, self.phases.seconds())]
         {
             let reached = phase as u8 <= current as u8;
-            let new = self.phase.is_none_or(|told| phase as u8 > told as u8);
+            let new = self.phase.is_none_or(|last| phase as u8 > last as u8);
             let empty = phase == Phase::RampUp && self.phases.ramp_up() == 0;
             if reached && new && !empty {
                 self.phase = Some(phase);

@@ -73,7 +73,7 @@ pub(super) fn thread<W: Workload>(
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {
         let Run { schedule, phases, stop, .. } = run;
-        let upkeep = MaintenanceRun { engine, begin, reports };
+        let maintenance = MaintenanceRun { engine, begin, reports };
         let works = async {
             let clock = phases.from(begin);
             if schedule.settles {
@@ -84,19 +84,19 @@ pub(super) fn thread<W: Workload>(
                     tokio::select! {
                         biased;
                         _ = &mut decided => break,
-                        () = upkeep.due(at) => upkeep.work(kind).await,
+                        () = maintenance.due(at) => maintenance.work(kind).await,
                     }
                 }
                 clock.decided().await;
             } else {
                 for (at, kind) in controllers.before(phases.ramp_up()) {
-                    upkeep.due(at).await;
-                    upkeep.work(kind).await;
+                    maintenance.due(at).await;
+                    maintenance.work(kind).await;
                 }
             }
             for (at, kind) in controllers.within(phases.ramp_up(), phases.seconds()) {
-                upkeep.due(at).await;
-                upkeep.work(kind).await;
+                maintenance.due(at).await;
+                maintenance.work(kind).await;
             }
         };
         tokio::select! {

@@ -54,9 +54,9 @@ impl FaultSchedule {
         }
         // No fault comes before the interval, so its times are known now.
         let (interval, end) = (begin + Duration::from_secs(phases.ramp_up().into()), phases.from(begin).end());
-        let cut_off = |number, off| block_on(engine.cut_off(number, off));
+        let partition_node = |number, off| block_on(engine.partition_node(number, off));
         let server = engine.private_server();
-        let injector = FaultInjector { server, relay: self.relay.as_ref(), cut_off: &cut_off, stop, end };
+        let injector = FaultInjector { server, relay: self.relay.as_ref(), partition_node: &partition_node, stop, end };
         let tell = |event| drop(reports.send(Report::Happened(event)));
         for (number, fault) in self.faults.iter().enumerate() {
             injector.wait_until(interval + fault.at);
@@ -85,7 +85,7 @@ struct FaultInjector<'a> {
     server: Option<&'a dyn PrivateServer>,
     relay: Option<&'a Relay>,
     /// Partitions a node from the others, or joins it again.
-    cut_off: &'a dyn Fn(usize, bool) -> Result<String, Error>,
+    partition_node: &'a dyn Fn(usize, bool) -> Result<String, Error>,
     stop: &'a Stop,
     /// The end of the run.
     end: Instant,
@@ -111,11 +111,11 @@ impl FaultInjector<'_> {
             Action::Stop(length) => self.pause(self.server()?, *length),
             Action::StopNode { number, length } => self.pause(self.node(*number)?, *length),
             Action::PartitionNode { number, length } => {
-                let parted = (self.cut_off)(*number, true);
+                let parted = (self.partition_node)(*number, true);
                 if parted.is_ok() {
                     self.wait(*length);
                 }
-                return parted.and((self.cut_off)(*number, false)).map(Some);
+                return parted.and((self.partition_node)(*number, false)).map(Some);
             }
             Action::Delay { by, length } => self.network(Network { delay: *by, ..Network::default() }, *length),
             Action::Bandwidth { bytes_per_second, length } => {
@@ -234,8 +234,8 @@ mod tests {
     use super::*;
 
     fn injector(stop: &Stop, left: Duration) -> FaultInjector<'_> {
-        let cut_off = &|_, _| Err(Error::Usage("there are no nodes".to_owned()));
-        FaultInjector { server: None, relay: None, cut_off, stop, end: Instant::now() + left }
+        let partition_node = &|_, _| Err(Error::Usage("there are no nodes".to_owned()));
+        FaultInjector { server: None, relay: None, partition_node, stop, end: Instant::now() + left }
     }
 
     /// Another process writes the script: a child that another test starts at that moment keeps this process's files
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_waited_for_and_its_failure_told() {
+    fn a_script_is_waited_for_and_its_failure_reported() {
         let (place, stop) = (tempfile::tempdir().unwrap(), Stop::new());
         let long = injector(&stop, Duration::from_secs(600));
         let done = place.path().join("done");
@@ -298,12 +298,13 @@ mod tests {
         let stop = Stop::new();
         for broken in [false, true] {
             let asked = std::cell::RefCell::new(Vec::new());
-            let cut_off = |number: usize, off: bool| {
+            let partition_node = |number: usize, off: bool| {
                 asked.borrow_mut().push((number, off));
                 let failed = || Error::Database("it does not answer".to_owned());
                 (!off || !broken).then(|| format!("node {number} is back")).ok_or_else(failed)
             };
-            let injector = FaultInjector { cut_off: &cut_off, ..injector(&stop, Duration::from_secs(600)) };
+            let injector =
+                FaultInjector { partition_node: &partition_node, ..injector(&stop, Duration::from_secs(600)) };
             let done = injector.carry_out(&"partition node 2 for 1ms".parse().unwrap());
             assert_eq!(done.ok().flatten().as_deref(), (!broken).then_some("node 2 is back"));
             assert_eq!(*asked.borrow(), [(2, true), (2, false)]);

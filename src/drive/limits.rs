@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_told_with_the_one_that_would_do() {
+    fn a_limit_is_reported_with_the_one_that_would_do() {
         assert_eq!(within(15_000, 65_530, 500), Ok(()));
         let refused = within(40_001, 65_530, 500).unwrap_err().to_string();
         assert!(refused.contains("about 15757 (vm.max_map_count is 65530)"), "{refused}");

@@ -182,13 +182,15 @@ impl Threads {
     ) -> Result<(), Error> {
         let (start, started) = mpsc::channel::<Instant>();
         let reports = self.reports.clone();
-        let told = name.clone();
+        let thread_name = name.clone();
         let thread = move || {
             let last = EndNotice(reports);
             work(&last.0, &started);
         };
         let handle = std::thread::Builder::new().name(name).spawn(thread).map_err(|error| {
-            Error::Usage(format!("cannot start the thread {told}: {error}; ask for fewer clients with --clients"))
+            Error::Usage(format!(
+                "cannot start the thread {thread_name}: {error}; ask for fewer clients with --clients"
+            ))
         })?;
         self.starters.push(start);
         self.handles.push(handle);

@@ -114,12 +114,12 @@ pub(super) async fn session<W: Workload, E: Sessions<W>>(
     backlog: &Backlog,
     stats: &RefCell<ThreadStats<'_>>,
     (begin, end): (Instant, Instant),
-    mut crowd: TerminalGroup<W>,
+    mut group: TerminalGroup<W>,
 ) {
     while worker.alive() {
         let Some(due) = backlog.take().await else { return };
         let (intended, taken) = (begin + Duration::from_nanos(due), Instant::now());
-        let input = crowd.next_input();
+        let input = group.next_input();
         let asked = PendingTransaction { transaction: W::transaction(&input), intended, taken, deferred: false };
         let output = worker.work(&input, asked).await;
         let now = Instant::now();

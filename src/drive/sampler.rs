@@ -71,7 +71,7 @@ async fn samples<W: Workload>(
     system.left_out::<W>(engine).into_iter().for_each(not_counted);
 
     let mut states = Sums::default();
-    let mut told = observer.left_out();
+    let mut reported = observer.left_out();
     let mut second = 0;
     // Page reads are queried at both ends of the interval: the number of queries so far.
     let mut asked = 0;
@@ -157,8 +157,8 @@ async fn samples<W: Workload>(
             }
         }
         for why in observer.left_out() {
-            if !told.contains(&why) {
-                told.push(why.clone());
+            if !reported.contains(&why) {
+                reported.push(why.clone());
                 not_counted(why);
             }
         }

@@ -341,9 +341,9 @@ impl<'a> ThreadStats<'a> {
         }
     }
 
-    /// A transaction failed, and its user was informed at `told`.
-    pub(super) fn failed<W: Workload>(&mut self, asked: PendingTransaction, told: Instant, why: String) {
-        self.failed_response(asked, told).errors += 1;
+    /// A transaction failed, and its user was informed at `ended`.
+    pub(super) fn failed<W: Workload>(&mut self, asked: PendingTransaction, ended: Instant, why: String) {
+        self.failed_response(asked, ended).errors += 1;
         self.failures += 1;
         *self.totals.errors.entry(why.clone()).or_default() += 1;
         if self.failures <= FAILURES_REPORTED {
@@ -352,9 +352,9 @@ impl<'a> ThreadStats<'a> {
         }
     }
 
-    /// The connection was lost during a commit: the user was informed at `told` that its outcome is unknown.
-    pub(super) fn unknown<W: Workload>(&mut self, input: &W::Input, asked: PendingTransaction, told: Instant) {
-        self.failed_response(asked, told).unknown += 1;
+    /// The connection was lost during a commit: the user was informed at `ended` that its outcome is unknown.
+    pub(super) fn unknown<W: Workload>(&mut self, input: &W::Input, asked: PendingTransaction, ended: Instant) {
+        self.failed_response(asked, ended).unknown += 1;
         self.totals.ambiguous += 1;
         W::count_at_most(W::transaction(input), &mut self.totals.ambiguous_effects);
         let _ = self.reports.send(Report::Unknown(W::footprint(input)));
@@ -363,17 +363,17 @@ impl<'a> ThreadStats<'a> {
 
     /// The user of a failed transaction waited for an answer, too: the wait counts in the response times, otherwise
     /// failures would make a database look faster.
-    fn failed_response(&mut self, asked: PendingTransaction, told: Instant) -> &mut Measured {
-        self.turn(told);
-        let same_phase = self.same_phase(asked.intended, told);
+    fn failed_response(&mut self, asked: PendingTransaction, ended: Instant) -> &mut Measured {
+        self.turn(ended);
+        let same_phase = self.same_phase(asked.intended, ended);
         if !same_phase {
-            self.late(asked.transaction, asked.intended, told);
+            self.late(asked.transaction, asked.intended, ended);
         }
         let measured = &mut self.interval.transactions[asked.transaction];
         if same_phase {
-            note(&mut measured.service, micros(asked.taken, told));
+            note(&mut measured.service, micros(asked.taken, ended));
             if !asked.deferred {
-                note(&mut measured.response, micros(asked.intended, told));
+                note(&mut measured.response, micros(asked.intended, ended));
             }
         }
         measured

@@ -101,10 +101,10 @@ impl<W: Workload> Assignment<'_, W> {
             Load::ClosedLoop => {
                 let clients = opened.map(|opened| {
                     let number = opened.1.0;
-                    let crowd = TerminalGroup::<W>::new(terminals, schedule, stages, number);
+                    let group = TerminalGroup::<W>::new(terminals, schedule, stages, number);
                     let shifts = stages.shifts(number, phases.ramp_up(), phases.seconds());
                     let shifts = shifts.into_iter().map(|(from, to)| (at(from), at(to))).collect();
-                    closed_loop::client(worker(opened), stats, stop, clock, (shifts, crowd))
+                    closed_loop::client(worker(opened), stats, stop, clock, (shifts, group))
                 });
                 futures_util::future::join_all(clients).await;
             }
@@ -134,8 +134,8 @@ impl<W: Workload> Assignment<'_, W> {
                     return;
                 }
                 let sessions = opened.map(|opened| {
-                    let crowd = TerminalGroup::<W>::new(terminals, schedule, stages, opened.1.0);
-                    open_loop::session(worker(opened), backlog, stats, (begin, clock.end()), crowd)
+                    let group = TerminalGroup::<W>::new(terminals, schedule, stages, opened.1.0);
+                    open_loop::session(worker(opened), backlog, stats, (begin, clock.end()), group)
                 });
                 futures_util::future::join_all(sessions).await;
             }

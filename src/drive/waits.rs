@@ -122,7 +122,7 @@ async fn looks<W: Workload>(
                 if now.as_secs() >= second {
                     second = now.as_secs() + 1;
                     watch.clocks(&sessions, in_process);
-                    beside(observer.as_mut(), run, tell, begin).await;
+                    sample_activity(observer.as_mut(), run, tell, begin).await;
                 }
             }
             Err(error) => {
@@ -147,9 +147,16 @@ async fn looks<W: Workload>(
 }
 
 /// Samples activity besides the run's transactions, and reports it if there is any.
-async fn beside<W: Workload>(observer: &mut dyn Observer, run: &Run<W>, tell: &impl Fn(Report), begin: Instant) {
+async fn sample_activity<W: Workload>(
+    observer: &mut dyn Observer,
+    run: &Run<W>,
+    tell: &impl Fn(Report),
+    begin: Instant,
+) {
     // A failed sample is simply repeated later.
-    let Ok(Ok(Some(look))) = tokio::time::timeout(SAMPLE_TIMEOUT, guarded(observer.beside())).await else { return };
+    let Ok(Ok(Some(look))) = tokio::time::timeout(SAMPLE_TIMEOUT, guarded(observer.server_activity())).await else {
+        return;
+    };
     let at = begin.elapsed().as_secs_f64();
     if !look.blockers.is_empty() {
         let own: Vec<u64> = in_progress(&run.ledgers).iter().map(|session| session.id).collect();
@@ -158,7 +165,7 @@ async fn beside<W: Workload>(observer: &mut dyn Observer, run: &Run<W>, tell: &i
         tell(Report::Happened(Event::Blocked { at, blockers }));
     }
     if !look.work.is_empty() {
-        tell(Report::Happened(Event::Upkeep { at, work: look.work }));
+        tell(Report::Happened(Event::BackgroundWork { at, work: look.work }));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Turns a panic of a driver library into an error of the request, so that Graymark goes on.
+//! AlternatingRuns a panic of a driver library into an error of the request, so that Graymark goes on.
 
 use std::any::Any;
 use std::future::Future;

@@ -42,7 +42,7 @@ impl Role {
     }
 
     /// Why a host does not have the required role; `None` if it does.
-    pub fn against(self, standby: bool, read_only: bool) -> Option<&'static str> {
+    pub fn mismatch(self, standby: bool, read_only: bool) -> Option<&'static str> {
         match self {
             Role::Primary if standby => Some("is a standby"),
             Role::Standby if !standby => Some("is the primary"),
@@ -164,8 +164,8 @@ impl Hosts {
 }
 
 /// The error if no host accepted a connection.
-pub fn none_took_it(reasons: &[String]) -> Error {
-    Error::Database(format!("no host of the URL takes the connection: {}", reasons.join("; ")))
+pub fn no_host_accepted(reasons: &[String]) -> Error {
+    Error::Database(format!("no host of the URL accepted the connection: {}", reasons.join("; ")))
 }
 
 #[cfg(test)]
@@ -202,10 +202,10 @@ mod tests {
 
     #[test]
     fn a_host_does_or_is_told_why_not() {
-        assert_eq!(Role::Any.against(true, true), None);
-        assert_eq!(Role::Primary.against(true, false), Some("is a standby"));
-        assert_eq!(Role::Standby.against(false, false), Some("is the primary"));
-        assert_eq!(Role::ReadWrite.against(false, true), Some("takes no writes"));
-        assert_eq!(Role::ReadWrite.against(false, false), None);
+        assert_eq!(Role::Any.mismatch(true, true), None);
+        assert_eq!(Role::Primary.mismatch(true, false), Some("is a standby"));
+        assert_eq!(Role::Standby.mismatch(false, false), Some("is the primary"));
+        assert_eq!(Role::ReadWrite.mismatch(false, true), Some("takes no writes"));
+        assert_eq!(Role::ReadWrite.mismatch(false, false), None);
     }
 }

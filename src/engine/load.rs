@@ -19,7 +19,7 @@ pub type LoadObserver<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
 
 /// Times and reports the phases, and collects the load report.
 pub struct Phases<'a> {
-    told: LoadObserver<'a>,
+    on_step: LoadObserver<'a>,
     begun: Instant,
     /// The report so far.
     pub report: LoadReport,
@@ -28,14 +28,14 @@ pub struct Phases<'a> {
 
 impl<'a> Phases<'a> {
     /// Begins a load now.
-    pub fn new(told: LoadObserver<'a>) -> Self {
-        Phases { told, begun: Instant::now(), report: LoadReport::default(), current: None }
+    pub fn new(on_step: LoadObserver<'a>) -> Self {
+        Phases { on_step, begun: Instant::now(), report: LoadReport::default(), current: None }
     }
 
     /// Ends the current phase, if any, and begins another.
     pub fn begin(&mut self, name: &'static str) {
         self.finish();
-        (self.told)(LoadStep::Phase(name));
+        (self.on_step)(LoadStep::Phase(name));
         self.current = Some((name, Instant::now()));
     }
 
@@ -54,17 +54,17 @@ impl<'a> Phases<'a> {
     }
 
     /// Reports rows that this load inserted.
-    pub fn brought(&mut self, rows: u64, bytes: u64) {
+    pub fn loaded(&mut self, rows: u64, bytes: u64) {
         self.report.rows += rows;
         self.report.bytes += bytes;
-        (self.told)(LoadStep::Rows { rows, bytes, resumed: false });
+        (self.on_step)(LoadStep::Rows { rows, bytes, resumed: false });
     }
 
     /// Reports rows that existed, if any.
     pub fn resumed(&mut self, rows: u64, bytes: u64) {
         if rows > 0 {
             self.report.resumed_rows += rows;
-            (self.told)(LoadStep::Rows { rows, bytes, resumed: true });
+            (self.on_step)(LoadStep::Rows { rows, bytes, resumed: true });
         }
     }
 
@@ -84,7 +84,7 @@ impl<'a> Phases<'a> {
         };
         if let Some((table, number, rows)) = done.iter().find(|done| !known(done)) {
             return Err(Error::Usage(format!(
-                "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with \
+                "part {number} of {table} was loaded with {rows} rows which is not a part of this population: remove the tables with \
                  graymark drop and load again"
             )));
         }
@@ -97,7 +97,7 @@ impl<'a> Phases<'a> {
     /// time, too.
     ///
     /// `work` runs once on each thread: it connects, and loads parts until its share has no more.
-    pub async fn bring<W>(&mut self, mut parts: Vec<Part>, jobs: usize, work: W) -> Result<(), Error>
+    pub async fn load_parts<W>(&mut self, mut parts: Vec<Part>, jobs: usize, work: W) -> Result<(), Error>
     where
         W: AsyncFn(&Share) -> Result<(), Error> + Send + Sync + 'static,
     {
@@ -125,7 +125,7 @@ impl<'a> Phases<'a> {
         let mut failure = None;
         while let Some(step) = steps.recv().await {
             match step {
-                Ok(Step { rows, bytes, resumed: false }) => self.brought(rows, bytes),
+                Ok(Step { rows, bytes, resumed: false }) => self.loaded(rows, bytes),
                 Ok(Step { rows, bytes, resumed: true }) => self.resumed(rows, bytes),
                 Err(error) => {
                     stop.0.store(true, Ordering::Relaxed);
@@ -159,12 +159,12 @@ impl Share {
     }
 
     /// Reports a loaded part and its bytes.
-    pub fn brought(&self, part: &Part, bytes: u64) {
+    pub fn loaded(&self, part: &Part, bytes: u64) {
         self.tell(Step { rows: part.rows, bytes, resumed: false });
     }
 
     /// Reports some loaded rows of a part and their bytes.
-    pub fn brought_some(&self, rows: u64, bytes: u64) {
+    pub fn loaded_rows(&self, rows: u64, bytes: u64) {
         self.tell(Step { rows, bytes, resumed: false });
     }
 
@@ -215,17 +215,16 @@ pub fn rows_of_tables(parts: &[Part]) -> BTreeMap<usize, u64> {
 
 /// Whether an unfinished load in a server's database is to be continued; an error if the database is neither that nor
 /// empty.
-pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<bool, Error> {
+pub fn resumes_load(database_state: DatabaseState, manifest: &Manifest) -> Result<bool, Error> {
     Err(Error::Usage(match database_state {
         DatabaseState::Nothing => return Ok(false),
         DatabaseState::Unfinished(there) if there == *manifest => return Ok(true),
         DatabaseState::Unfinished(there) => format!(
-            "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it \
-             with graymark drop",
+            "the database contains an unfinished load with other parameters (scale {}, seed {}): continue with those, or remove it with graymark drop",
             there.scale, there.seed
         ),
         DatabaseState::Complete(there) => format!(
-            "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
+            "the database is already loaded (scale {}, seed {}): remove the tables with graymark drop to load again",
             there.scale, there.seed
         ),
         DatabaseState::Other { workload } => format!("it holds the workload {workload}: use another database"),
@@ -234,21 +233,20 @@ pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<boo
     }))
 }
 
-/// As [`goes_on`], for engines where another database is easy to use; `other` is what the message suggests, such as
+/// As [`resumes_load`], for engines where another database is easy to use; `other` is what the message suggests, such as
 /// `another file`.
-pub fn goes_on_or_name(database_state: &DatabaseState, wanted: &Manifest, other: &str) -> Result<bool, Error> {
+pub fn resumes_load_or_suggests(database_state: &DatabaseState, wanted: &Manifest, other: &str) -> Result<bool, Error> {
     Err(Error::Usage(match database_state {
         DatabaseState::Nothing => return Ok(false),
         DatabaseState::Unfinished(found) if found == wanted => return Ok(true),
         DatabaseState::Unfinished(found) => format!(
-            "it holds an unfinished load of {}, not of {}; ask for the former to go on with it, or drop its tables \
-             first",
+            "it contains an unfinished load ({}), not the requested one ({}); continue it with its own parameters, or drop its tables first",
             describe(found),
             describe(wanted)
         ),
         DatabaseState::Complete(found) => {
             format!(
-                "it is loaded already ({}); use it as it is, drop its tables first, or name {other}",
+                "it is already loaded ({}); use it unchanged, drop its tables first, or name {other}",
                 describe(found)
             )
         }
@@ -259,7 +257,7 @@ pub fn goes_on_or_name(database_state: &DatabaseState, wanted: &Manifest, other:
 }
 
 fn damaged(why: &str) -> String {
-    format!("the tables of an earlier load are not whole ({why}): remove them with graymark drop, and load again")
+    format!("the tables of an earlier load are incomplete ({why}): remove them with graymark drop, and load again")
 }
 
 fn describe(manifest: &Manifest) -> String {

@@ -184,13 +184,13 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// Creates and fills the tables by the fastest method that is safe, or continues an interrupted load of the same
     /// manifest.
     ///
-    /// `jobs` loading sessions work in parallel. `told` receives each step; it must not block.
+    /// `jobs` loading sessions work in parallel. `on_step` receives each step; it must not block.
     async fn load(
         &self,
         manifest: &Manifest,
         population: &W::Population,
         jobs: usize,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error>;
     /// The state of the stored procedures that its sessions call.
     async fn procedures(&self) -> Result<Procedures, Error> {
@@ -203,7 +203,7 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     }
     /// Creates the stored procedures of a complete population again.
     async fn renew_procedures(&self) -> Result<(), Error> {
-        let why = "Graymark speaks statements to this database, and has no procedures there".to_owned();
+        let why = "Graymark supports no stored procedures on this database: it sends statements".to_owned();
         Err(Error::Usage(why))
     }
     /// Undoes the effects of transactions on the complete population of `manifest`, in one transaction, and verifies
@@ -213,21 +213,21 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         &self,
         manifest: &Manifest,
         population: &W::Population,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error>;
     /// Removes the workload's tables and everything that belongs to them, if a manifest proves them to be Graymark's,
     /// and if nothing else depends on them. After an error nothing is dropped, if schema changes are transactional;
     /// otherwise dependents are checked first.
     async fn drop_tables(&self) -> Result<(), Error>;
-    /// Checks the workload's consistency conditions and invariants. `told` receives each result.
-    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error>;
+    /// Checks the workload's consistency conditions and invariants. `on_step` receives each result.
+    async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error>;
     /// The number of rows of a table; `None` if there is no such table.
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error>;
     /// The database's own cumulative totals of the workload's effects ([`Workload::EFFECTS`]): their growth during a
     /// run is what was done.
     async fn effects(&self) -> Result<Vec<i64>, Error>;
     /// The number of rows that match each trace; `None` if they cannot be looked up here.
-    async fn rows_of(&self, _traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+    async fn count_traces(&self, _traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
         Ok(None)
     }
     /// The nodes of a cluster that Graymark started: the name of each and its current state, `primary`, `standby` or
@@ -236,33 +236,33 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         Vec::new()
     }
     /// Checks the standbys of such a cluster after they have caught up with the primary: conditions and count of
-    /// effects. `told` receives each condition and the progress of catching up.
-    async fn check_nodes(&self, _told: &mut dyn FnMut(String)) -> Result<Vec<(String, NodeCheck)>, Error> {
+    /// effects. `on_step` receives each condition and the progress of catching up.
+    async fn check_nodes(&self, _on_step: &mut dyn FnMut(String)) -> Result<Vec<(String, NodeCheck)>, Error> {
         Ok(Vec::new())
     }
     /// Waits until the standbys to which its sessions send read-only transactions have all that the database has now.
-    /// `told` receives the name of a standby and how many bytes of the log it lacks, twice a second. Returns
+    /// `on_step` receives the name of a standby and how many bytes of the log it lacks, twice a second. Returns
     /// warnings about standbys whose state is unknown.
     ///
     /// # Errors
     /// If a standby does not catch up in time.
-    async fn await_standbys(&self, _told: &mut dyn FnMut(String, u64)) -> Result<Vec<String>, Error> {
+    async fn await_standbys(&self, _on_step: &mut dyn FnMut(String, u64)) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
     /// Partitions a node of a private cluster, counted from 1, from the others, or joins it again. Sessions can reach
     /// it throughout. Returns a description of the outcome.
-    async fn cut_off(&self, _number: usize, _off: bool) -> Result<String, Error> {
+    async fn partition_node(&self, _number: usize, _off: bool) -> Result<String, Error> {
         Err(Error::Usage("there are no nodes that could be partitioned".to_owned()))
     }
     /// Runs a maintenance operation now.
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error>;
-    /// Reads rows of the population at random until that helps no more: see [`warm`]. `told` receives the number of
+    /// Reads rows of the population at random until that helps no more: see [`warm`]. `on_step` receives the number of
     /// rows read and its maximum; it must not block.
     async fn warm_up(
         &self,
         population: &W::Population,
         seed: u64,
-        told: &(dyn Fn(u64, u64) + Send + Sync),
+        on_step: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error>;
     /// Empties the caches between the tables and their storage as far as possible, for the serial read of
     /// [`Engine::scan`]; `None` without readable tables. No session may be open. With `all` the whole system's page

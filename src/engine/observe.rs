@@ -44,7 +44,7 @@ pub trait Observer {
 
     /// Activity at the server besides the run's transactions: blocking sessions and background work; `None` if
     /// unsupported. It is called about once a second. If the future is dropped, the observer remains usable.
-    async fn beside(&mut self) -> Result<Option<ServerActivity>, Error> {
+    async fn server_activity(&mut self) -> Result<Option<ServerActivity>, Error> {
         Ok(None)
     }
 

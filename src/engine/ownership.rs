@@ -75,8 +75,8 @@ pub fn ensure_no_dependents(dependents: &[Dependent]) -> Result<(), Error> {
     if dependents.is_empty() {
         return Ok(());
     }
-    let told: Vec<String> = dependents.iter().map(Dependent::to_string).collect();
-    Err(needed_by(&told.join(", ")))
+    let texts: Vec<String> = dependents.iter().map(Dependent::to_string).collect();
+    Err(needed_by(&texts.join(", ")))
 }
 
 /// An error if the workload's tables have columns that Graymark did not create: a drop would lose what somebody else
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_others_need_is_told() {
+    fn only_what_others_need_is_reported() {
         let all = [
             ("table", "orders", "customer"),
             ("table", "Shop", "CUSTOMER"),
@@ -141,7 +141,7 @@ mod tests {
             ("view", "v", "t"),
         ];
         let found = dependents(all, &["customer", "orders"]);
-        let told: Vec<String> = found.iter().map(Dependent::to_string).collect();
-        assert_eq!(told, ["the table Shop refers to CUSTOMER", "the view orders names customer"]);
+        let texts: Vec<String> = found.iter().map(Dependent::to_string).collect();
+        assert_eq!(texts, ["the table Shop refers to CUSTOMER", "the view orders names customer"]);
     }
 }

@@ -186,7 +186,7 @@ fn no_settings(options: &ConnectOptions, what: &str, example: &str) -> Result<()
     }
 }
 
-/// Whether the parameters of the URL are known, as far as that can be told without opening or starting anything.
+/// Whether the parameters of the URL are known, as far as can be known without opening or starting anything.
 ///
 /// # Errors
 /// As [`open`].
@@ -275,7 +275,7 @@ pub async fn open_probed(url: &DatabaseUrl) -> Result<Box<dyn ProbedServer>, Err
         "postgres" | "postgresql" => Ok(Box::new(postgres::probe::Server::open(url).await?)),
         "mysql" | "mariadb" => Ok(Box::new(mysql::probe::Server::open(url).await?)),
         _ => Err(Error::Usage(format!(
-            "graymark doctor examines servers on PostgreSQL's and MySQL's wire, not {url}: try graymark bench \
+            "graymark doctor supports only servers with the protocol of PostgreSQL or MySQL, not {url}: try graymark bench \
              debitcredit \
              -b 1 there"
         ))),

@@ -182,7 +182,7 @@ impl<W: Workload> Engine<W> for Simulated {
     }
 
     async fn maintain(&self, _: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
-        Ok(MaintenanceOutcome::Absent("a simulated database needs no upkeep".to_owned()))
+        Ok(MaintenanceOutcome::Absent("a simulated database needs no maintenance".to_owned()))
     }
 
     async fn warm_up(

@@ -37,7 +37,7 @@ pub fn key(table: &Table) -> Option<Vec<usize>> {
     table.primary_key.iter().map(place).collect::<Option<Vec<usize>>>().filter(|key| !key.is_empty())
 }
 
-/// Warms up. `told` receives the number of rows read and its maximum.
+/// Warms up. `on_step` receives the number of rows read and its maximum.
 ///
 /// # Errors
 /// Those of the reader.
@@ -45,17 +45,17 @@ pub async fn at_random<W: Workload>(
     population: &W::Population,
     seed: u64,
     reader: &mut impl Reader,
-    told: &(dyn Fn(u64, u64) + Send + Sync),
+    on_step: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<MaintenanceOutcome, Error> {
     let began = Instant::now();
-    in_tenths(Draw::<W>::new(population, seed), reader, told, &|| began.elapsed()).await
+    in_tenths(Draw::<W>::new(population, seed), reader, on_step, &|| began.elapsed()).await
 }
 
 /// `clock` returns the time since the start.
 async fn in_tenths<W: Workload>(
     mut draw: Draw<W>,
     reader: &mut impl Reader,
-    told: &(dyn Fn(u64, u64) + Send + Sync),
+    on_step: &(dyn Fn(u64, u64) + Send + Sync),
     clock: &dyn Fn() -> Duration,
 ) -> Result<MaintenanceOutcome, Error> {
     let all = draw.rows();
@@ -73,7 +73,7 @@ async fn in_tenths<W: Workload>(
                 found += reader.read(table, keys).await?;
             }
             drawn += number;
-            told(drawn, all);
+            on_step(drawn, all);
             // An embedded reader never waits; yielding allows a stop.
             tokio::task::yield_now().await;
         }
@@ -246,13 +246,13 @@ mod tests {
         let population = Tpcc::population(1, 7, Timestamp(0), 0);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let most = std::sync::atomic::AtomicU64::new(0);
-        let told = |rows: u64, all: u64| {
+        let on_step = |rows: u64, all: u64| {
             assert!(rows <= all);
             most.store(all, std::sync::atomic::Ordering::Relaxed);
         };
         let draw = Draw::<Tpcc>::new(&population, 3);
-        let upkeep = runtime.block_on(in_tenths(draw, &mut cache, &told, &|| clock.get())).unwrap();
-        let MaintenanceOutcome::Read { rows, work } = upkeep else { panic!("it reads") };
+        let outcome = runtime.block_on(in_tenths(draw, &mut cache, &on_step, &|| clock.get())).unwrap();
+        let MaintenanceOutcome::Read { rows, work } = outcome else { panic!("it reads") };
         let sizes = population.table_rows();
         assert_eq!(most.into_inner(), sizes.iter().sum::<u64>() - sizes[schema::HISTORY], "all rows that have a key");
         (cache.reads, rows, work)
@@ -306,8 +306,8 @@ mod tests {
         let draw = Draw::<Tpcc>::new(&Tpcc::population(1, 7, Timestamp(0), 0), 3);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let mut cache = Cache::new(0, &clock);
-        let upkeep = runtime.block_on(in_tenths(draw, &mut cache, &|_, _| {}, &|| clock.get())).unwrap();
-        let MaintenanceOutcome::Read { rows, work } = upkeep else { panic!("it reads") };
+        let outcome = runtime.block_on(in_tenths(draw, &mut cache, &|_, _| {}, &|| clock.get())).unwrap();
+        let MaintenanceOutcome::Read { rows, work } = outcome else { panic!("it reads") };
         assert!(rows == BATCH && work.ends_with("no longer than half an hour"), "{rows}: {work}");
     }
 }

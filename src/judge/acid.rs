@@ -99,8 +99,8 @@ pub(crate) fn consistency(names: Names, consistency: &Consistency) -> Clause {
 }
 
 /// Durability clauses from crashes: commits survive the loss of a medium (clause 3.5.3.1), of the server's processes
-/// (3.5.3.2), of power (3.5.3.4), failures caused by a user's program, and all together. `planned`: how many crashes were
-/// requested; a series that ended earlier says so in its note.
+/// (3.5.3.2), of power (3.5.3.4), failures caused by a user's program, and all together. `planned`: how many crashes
+/// were requested; a series that ended earlier says so in its note.
 pub(crate) fn failures(names: Names, crashes: &[Crash], planned: u32) -> Vec<Clause> {
     let of = |is: fn(&Crash) -> bool| crashes.iter().filter(|crash| is(crash)).collect::<Vec<&Crash>>();
     let media = of(|crash| crash.media.is_some());
@@ -485,11 +485,11 @@ mod tests {
             power: Some(PowerCut { unusable: unusable.to_owned(), ..PowerCut::default() }),
             ..survived_crash()
         };
-        let told = |crashes: &[Crash]| -> Vec<String> {
+        let rules = |crashes: &[Crash]| -> Vec<String> {
             of_series(crashes).iter().map(|clause| format!("{} {}", clause.id, clause.state.name())).collect()
         };
-        assert_eq!(told(&[cut("")]), ["3.5 not tested", "3.5.3.4 held"]);
-        let both = told(&[survived_crash(), cut("it does not start")]);
+        assert_eq!(rules(&[cut("")]), ["3.5 not tested", "3.5.3.4 held"]);
+        let both = rules(&[survived_crash(), cut("it does not start")]);
         assert_eq!(both, ["3.5 broken", "3.5.3.2 held", "3.5.3.4 broken"]);
     }
 
@@ -517,9 +517,9 @@ mod tests {
             (vec![lost("data", 0), lost("log", 0), cut()], "3.5 held, 3.5.3.1 held, 3.5.3.4 held", "synchronous copy"),
         ] {
             let clauses = of_series(&crashes);
-            let told: Vec<String> =
+            let texts: Vec<String> =
                 clauses.iter().map(|clause| format!("{} {}", clause.id, clause.state.name())).collect();
-            assert_eq!(told.join(", "), expected);
+            assert_eq!(texts.join(", "), expected);
             assert!(clauses[0].note.contains(note), "{}", clauses[0].note);
         }
         let gone = MediaLoss { medium: "log".to_owned(), unusable: "no checkpoint".to_owned(), ..MediaLoss::default() };

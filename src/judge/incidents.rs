@@ -62,8 +62,8 @@ impl Incidents {
             .map(|(name, _)| name.clone())
             .collect();
         let open = outcomes.iter().filter(|(name, of)| {
-            let told = summary.transactions.get(*name).map_or(0.0, |of_type| of_type.response_ms.max / 1e3);
-            of.longest_open_s >= MIN_OPEN_S && of.longest_open_s > LONG_OPEN_FACTOR * told
+            let longest_s = summary.transactions.get(*name).map_or(0.0, |of_type| of_type.response_ms.max / 1e3);
+            of.longest_open_s >= MIN_OPEN_S && of.longest_open_s > LONG_OPEN_FACTOR * longest_s
         });
         let (open_at_end, longest_open_s) = open.fold((0_u64, 0.0_f64), |(count, longest), (_, of)| {
             (count.saturating_add(of.open_at_end), longest.max(of.longest_open_s))
@@ -170,8 +170,8 @@ fn standstill(summary: &Summary) -> f64 {
     let stretches = || summary.standstills.iter().map(without_outages);
     let (sum, longest) = (stretches().fold(0.0, |sum, length| sum + length), stretches().fold(0.0, f64::max));
     // The last second of an interrupted interval is a part of one.
-    let told = sum >= STANDSTILL_SHARE * summary.interval_s || longest >= STANDSTILL_S;
-    if told { sum.min(summary.interval_s) } else { 0.0 }
+    let counts = sum >= STANDSTILL_SHARE * summary.interval_s || longest >= STANDSTILL_S;
+    if counts { sum.min(summary.interval_s) } else { 0.0 }
 }
 
 /// No transaction may fail, whatever the command allows.

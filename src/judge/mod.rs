@@ -11,10 +11,10 @@
 //! - **Only what was shown is valid:** a rule that was not tested prevents `valid` as a broken one does.
 
 pub(crate) mod acid;
-pub(crate) mod ahead;
 mod debitcredit;
 pub(crate) mod durability;
 pub mod incidents;
+pub(crate) mod precheck;
 pub mod price;
 mod tpcc;
 
@@ -61,7 +61,7 @@ struct Standard {
     /// Rules that only ACID tests can show.
     acid_rules: &'static [acid::AcidRule],
     /// The requirements for a valid run that are known before the run.
-    requirements: Option<ahead::PlanRequirements>,
+    requirements: Option<precheck::PlanRequirements>,
 }
 
 /// All standards.

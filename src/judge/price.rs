@@ -291,10 +291,10 @@ mod tests {
                     [[parts]]\nname = \"DIMM\"\nprice = 10\nyearly = 1\nquantity = 0\nmost = 2\nmemory_gib = 16\n";
         let read = list(text).unwrap();
         let systems = read.variants().unwrap();
-        let told =
+        let expected =
             systems.iter().map(|one| (one.parts.as_str(), one.cpus, one.memory_gib, one.price)).collect::<Vec<_>>();
         assert_eq!(
-            told,
+            expected,
             [
                 ("1 x CPU, 1 x DIMM", 4, 16.0, 162),
                 ("1 x CPU, 2 x DIMM", 4, 32.0, 173),

@@ -254,9 +254,9 @@ mod tests {
         completed[150..153].iter_mut().for_each(|second| *second /= 3);
         completed[200..204].fill(3);
         let dips = find(&completed, 60..300, &[(98.0, 5.0), (196.0, 2.5), (30.0, 9.0)]);
-        let told: Vec<_> =
+        let found: Vec<_> =
             dips.iter().map(|dip| (dip.start_s, dip.length_s, dip.blackout_s, dip.checkpoint_s)).collect();
-        assert_eq!(told, [(100.0, 6.0, 0.0, Some(98.0)), (150.0, 3.0, 0.0, None), (200.0, 4.0, 4.0, Some(196.0))]);
+        assert_eq!(found, [(100.0, 6.0, 0.0, Some(98.0)), (150.0, 3.0, 0.0, None), (200.0, 4.0, 4.0, Some(196.0))]);
         for (dip, depth) in dips.iter().zip([0.75, 0.667, 0.997]) {
             assert!((dip.depth - depth).abs() < 0.02, "{dip:?}");
         }
@@ -291,8 +291,8 @@ mod tests {
         completed[55..58].fill(0);
         completed[90..92].fill(200);
         let dips = find_in_steps(&completed, 10..110, &[40, 70], &[(54.5, 1.0)]);
-        let told: Vec<_> = dips.iter().map(|dip| (dip.start_s, dip.length_s, dip.checkpoint_s)).collect();
-        assert_eq!(told, [(55.0, 3.0, Some(54.5)), (90.0, 2.0, None)]);
+        let found: Vec<_> = dips.iter().map(|dip| (dip.start_s, dip.length_s, dip.checkpoint_s)).collect();
+        assert_eq!(found, [(55.0, 3.0, Some(54.5)), (90.0, 2.0, None)]);
         assert_eq!(find_in_steps(&completed, 10..110, &[], &[]), find(&completed, 10..110, &[]));
         assert_eq!(find_in_steps(&completed[..50], 10..50, &[40, 70], &[]), []);
     }

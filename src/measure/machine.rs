@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_time_is_told_apart() {
+    fn cpu_time_is_distinguished() {
         let mut counters = Counters::default();
         stat("cpu  100 20 30 400 50 6 4 10 70 0\ncpu0 1 2 3\n", 100.0, &mut counters);
         let found = [MachineCpu, MachineBusy, MachineUser, MachineInterrupts, MachineIowait, MachineSteal];

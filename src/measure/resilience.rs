@@ -327,11 +327,11 @@ impl FaultView<'_> {
 
     fn errors(&self, found: &mut Resilience) {
         let window = self.began..self.until;
-        let told = || self.seen.errors.iter().filter(|error| window.contains(&error.at));
-        found.connections_lost = told().filter(|error| error.lost.is_some()).count() as u64;
-        found.doubtful_commits = told().filter(|error| error.lost == Some(true)).count() as u64;
+        let errors = || self.seen.errors.iter().filter(|error| window.contains(&error.at));
+        found.connections_lost = errors().filter(|error| error.lost.is_some()).count() as u64;
+        found.doubtful_commits = errors().filter(|error| error.lost == Some(true)).count() as u64;
         let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
-        for error in told() {
+        for error in errors() {
             *classes.entry(&error.why).or_default() += 1;
         }
         let mut classes: Vec<(&str, u64)> = classes.into_iter().collect();
@@ -351,11 +351,11 @@ impl FaultView<'_> {
             found.retries += of.retries;
             first = first.or((of.failed > 0).then(|| f64::from(*second).max(self.began)));
         }
-        let one_by_one = told().filter(|error| error.lost.is_none()).count() as u64;
+        let one_by_one = errors().filter(|error| error.lost.is_none()).count() as u64;
         if failed > one_by_one {
-            found.errors.insert("failed, not told one by one".to_owned(), failed - one_by_one);
+            found.errors.insert("failed, not reported one by one".to_owned(), failed - one_by_one);
         }
-        found.first_error_s = told().map(|error| error.at).reduce(f64::min).or(first).map(|at| at - self.began);
+        found.first_error_s = errors().map(|error| error.at).reduce(f64::min).or(first).map(|at| at - self.began);
     }
 }
 
@@ -426,7 +426,7 @@ mod tests {
         assert!(near(found.recovered_s, 5.9), "{found:?}");
         assert!(near(found.lowest_per_second, 0.0) && near(found.lowest_percent, 0.0), "{found:?}");
         assert_eq!((found.connections_lost, found.doubtful_commits, found.retries), (2, 1, 7));
-        let expected = [("failed, not told one by one", 2), ("refused", 1), ("reset", 2)];
+        let expected = [("failed, not reported one by one", 2), ("refused", 1), ("reset", 2)];
         assert_eq!(found.errors, expected.map(|(why, count)| (why.to_owned(), count)).into());
         assert_eq!(found.unknown, Vec::<String>::new());
         let before = found.before.unwrap();
@@ -477,7 +477,7 @@ mod tests {
         let faults = [(20.0001, 22.0), (30.0001, 32.0)].map(|(began, ended)| FaultTimes { began, ended: Some(ended) });
         let found = of(&seen, &(5.0..60.0), &faults);
         assert!(found[0].errors.is_empty() && found[0].first_error_s.is_none(), "{found:?}");
-        assert_eq!(found[1].errors, [("failed, not told one by one".to_owned(), 15)].into());
+        assert_eq!(found[1].errors, [("failed, not reported one by one".to_owned(), 15)].into());
     }
 
     #[test]

@@ -289,8 +289,8 @@ mod tests {
         assert!(sampled(|second| 500.0 * f64::from(second)).steady());
         let filling = sampled(|second| 10_000.0 * (1.0 - (-f64::from(second) / 10.0).exp()));
         assert!(!filling.steady());
-        let told = filling.found(false, 300, 300);
-        assert!(told.found.contains("not steady within the limit after 4 windows of 5 s"), "{}", told.found);
-        assert!(told.found.contains("reads each"), "{}", told.found);
+        let result = filling.found(false, 300, 300);
+        assert!(result.found.contains("not steady within the limit after 4 windows of 5 s"), "{}", result.found);
+        assert!(result.found.contains("reads each"), "{}", result.found);
     }
 }

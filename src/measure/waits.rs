@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_at_work_is_told_from_one_that_waits() {
+    fn a_thread_at_work_is_distinguished_from_one_that_waits() {
         let me = this_thread().unwrap();
         let before = schedule_of(me).unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();

@@ -236,7 +236,7 @@ impl Waterfall {
         let mut sources = seen.sources.clone();
         if clocks.in_process {
             sources.push(
-                "client and database work in the same threads: what they do on a CPU is told as the server's"
+                "client and database work in the same threads: what they do on a CPU is counted as the server's"
                     .to_owned(),
             );
         } else if clocks.server_cpu.is_none() {
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_starved_driver_is_told_from_the_network() {
+    fn a_starved_driver_is_distinguished_from_the_network() {
         let seen = seen(&[("t", Wait::Running, 100.0), ("t", Wait::Client, 900.0)]);
         let clocks = Clocks {
             server_cpu: Some(1.0),

@@ -197,8 +197,8 @@ impl Disk {
     fn tell(&self, command: &str) -> Result<String, String> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let commands = connection.commands.as_mut().ok_or("the disk was unmounted")?;
-        let told = writeln!(commands, "{command}").and_then(|()| commands.flush());
-        told.map_err(|error| format!("the process that serves the disk is gone: {error}"))?;
+        let written = writeln!(commands, "{command}").and_then(|()| commands.flush());
+        written.map_err(|error| format!("the process that serves the disk is gone: {error}"))?;
         connection.answer()
     }
 }

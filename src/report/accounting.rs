@@ -30,7 +30,7 @@ pub struct Accounting {
     pub lines: Vec<Line>,
     /// The longest checkpoints and vacuums: kind, start, seconds since the run's start, duration in seconds, work
     /// done.
-    pub upkeep: Vec<[String; 5]>,
+    pub maintenance: Vec<[String; 5]>,
     /// `PASSED`, or `FAILED:` and the clauses.
     pub outcome: String,
 }
@@ -54,7 +54,7 @@ pub(crate) fn of(record: &Record) -> Option<Accounting> {
         types: limits.iter().map(|limits| limits.name.to_owned()).collect(),
         groups: groups(&types),
         lines: lines(record, summary, pacing, &types),
-        upkeep: upkeep(summary),
+        maintenance: maintenance(summary),
         outcome: outcome(summary),
     })
 }
@@ -314,9 +314,9 @@ fn performed(summary: &Summary, kind: MaintenanceKind) -> String {
     format!("{before} before the interval, {} in it{first}", inside.len())
 }
 
-fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
+fn maintenance(summary: &Summary) -> Vec<[String; 5]> {
     let begun = summary.started.parse::<Timestamp>().ok();
-    let told = |of: &dyn Fn(&&Maintenance) -> bool, name: fn(&Maintenance) -> String| {
+    let of_kind = |of: &dyn Fn(&&Maintenance) -> bool, name: fn(&Maintenance) -> String| {
         let mut longest: Vec<&Maintenance> = summary.maintenance.iter().filter(of).collect();
         longest.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
         longest.truncate(MAX_MAINTENANCE_ROWS);
@@ -333,9 +333,9 @@ fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
             ]
         })
     };
-    let checkpoints = told(&|work| work.kind == MaintenanceKind::Checkpoint, |_| "Checkpoint".to_owned());
-    let vacuums = told(&|work| work.kind == MaintenanceKind::Vacuum, |_| "Vacuum".to_owned());
-    let unknown = told(&|work| work.kind.known().is_none(), |work| plain(&work.kind.name()));
+    let checkpoints = of_kind(&|work| work.kind == MaintenanceKind::Checkpoint, |_| "Checkpoint".to_owned());
+    let vacuums = of_kind(&|work| work.kind == MaintenanceKind::Vacuum, |_| "Vacuum".to_owned());
+    let unknown = of_kind(&|work| work.kind.known().is_none(), |work| plain(&work.kind.name()));
     checkpoints.chain(vacuums).chain(unknown).collect()
 }
 

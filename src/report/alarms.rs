@@ -233,8 +233,8 @@ mod tests {
         (summary.ramp_up_s, summary.interval_s) = (10.0, 20.0);
         summary.standstills = vec![(15.0, 8.0)];
         assert_eq!(marks(&Incidents::of(&summary)), ["STANDSTILL 8 s OF 20 s"]);
-        let told = of(&summary).join(" ");
-        assert!(told.contains("No transaction completed in 8 s of 20 s"), "{told}");
+        let text = of(&summary).join(" ");
+        assert!(text.contains("No transaction completed in 8 s of 20 s"), "{text}");
         // A standstill during an outage is not reported again.
         summary.connections.outages = vec![(14.0, 10.0)];
         summary.connections.lost = 8;
@@ -262,9 +262,9 @@ mod tests {
         let incidents = Incidents::of(&summary);
         assert!(incidents.beyond_allowed);
         assert_eq!(marks(&incidents), ["NO Payment COMPLETED IN THE INTERVAL"]);
-        let told = sentences(&incidents);
+        let text = sentences(&incidents);
         assert_eq!(
-            told,
+            text,
             [
                 "No Payment completed within the measurement interval.",
                 "4 transactions were still under way when the measurement ended, one for 19 s by then; the response \

@@ -1,7 +1,7 @@
 //! The bounds of a run's throughput, as text.
 
 use super::format::{Line, rate, seconds, significant};
-use crate::result::bounds::{Bounds, Gain, Little};
+use crate::result::bounds::{Bounds, Gain, LittlesLaw};
 use crate::result::summary::Summary;
 
 /// The maximum speed-up without a cause, in words.
@@ -17,7 +17,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
     let Some(bounds) = &summary.bounds else { return Vec::new() };
     let mut lines = Vec::new();
     if !bounds.gains.is_empty() {
-        let told = bounds.gains.iter().map(|gain| {
+        let gains = bounds.gains.iter().map(|gain| {
             let share = if gain.share_percent > 0.0 {
                 format!("{:.0} % of the time, ", gain.share_percent)
             } else {
@@ -25,13 +25,13 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
             };
             format!("{} ({share}{})", gain.what, at_most(gain))
         });
-        lines.push(("Limits", told.collect::<Vec<_>>().join("; ")));
+        lines.push(("Limits", gains.collect::<Vec<_>>().join("; ")));
     } else if let Some(waterfall) = summary.waterfall.as_ref().filter(|waterfall| !waterfall.tells()) {
         let seen = format!("not known: only {:.0} samples of active sessions", waterfall.all.samples);
         lines.push(("Limits", format!("{seen}; run longer to find out")));
     }
     if !bounds.resources.is_empty() {
-        let told = bounds.resources.iter().map(|resource| {
+        let resources = bounds.resources.iter().map(|resource| {
             format!(
                 "{} {:.0} % busy, {} µs per transaction, {} per second at most",
                 resource.name,
@@ -40,7 +40,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
                 rate(resource.limit_per_second)
             )
         });
-        lines.push(("Resources", told.collect::<Vec<_>>().join("; ")));
+        lines.push(("Resources", resources.collect::<Vec<_>>().join("; ")));
     }
     if let Some((clients, busiest)) = bounds.saturates_at_clients.zip(bounds.resources.first()) {
         // Fewer than one client is no load.
@@ -66,7 +66,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
 
 /// A violation of Little's law in a sentence.
 pub(crate) fn breach(summary: &Summary) -> Option<String> {
-    let Bounds { little: Some(Little { clients, found, held: false, .. }), .. } = summary.bounds.as_ref()? else {
+    let Bounds { little: Some(LittlesLaw { clients, found, held: false, .. }), .. } = summary.bounds.as_ref()? else {
         return None;
     };
     Some(format!(
@@ -85,12 +85,16 @@ mod tests {
 
     #[test]
     fn a_bottleneck_with_too_few_samples_is_reported_as_unknown() {
-        let told = |samples| {
+        let with_samples = |samples| {
             let waterfall = Waterfall { all: Parts { samples, ..Parts::default() }, ..Waterfall::default() };
             let bounds = Some(Bounds::default());
             lines(&Summary { bounds, waterfall: Some(waterfall), ..crate::study::tests::kept() })
         };
-        assert!(told(3.0)[0].1.starts_with("not known: only 3 samples of active sessions"), "{:?}", told(3.0));
-        assert!(told(300.0).is_empty(), "{:?}", told(300.0));
+        assert!(
+            with_samples(3.0)[0].1.starts_with("not known: only 3 samples of active sessions"),
+            "{:?}",
+            with_samples(3.0)
+        );
+        assert!(with_samples(300.0).is_empty(), "{:?}", with_samples(300.0));
     }
 }

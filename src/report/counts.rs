@@ -23,9 +23,9 @@ pub struct Check {
 pub(super) fn disagreement(database: &DatabaseCount) -> String {
     match &judge::disagreements(database)[..] {
         [] => "Client and database have different counts: see below.".to_owned(),
-        told => format!(
+        notes => format!(
             "Client and database disagree: {}.",
-            told.iter().map(|told| plain(told)).collect::<Vec<_>>().join("; ")
+            notes.iter().map(|notes| plain(notes)).collect::<Vec<_>>().join("; ")
         ),
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn of(summary: &Summary) -> Option<Course> {
     }
     lines.extend(summary.recovery.as_ref().map(|recovery| ("Recovery", recovered(recovery))));
     let left_out = summary.counters.iter().flat_map(|counters| &counters.notes).map(|note| plain(note)).collect();
-    Some(Course { lines, dips: told(summary.dips.as_deref().unwrap_or_default()), left_out })
+    Some(Course { lines, dips: dip_rows(summary.dips.as_deref().unwrap_or_default()), left_out })
 }
 
 /// How long the recovery of a killed server took, and the time since its last checkpoint.
@@ -189,8 +189,8 @@ fn others(strangers: &Strangers, interval_s: f64) -> Option<String> {
     .map(|shares| format!("{shares} of the machine's CPU"));
     let device = percent("reads of other processes at least", strangers.device)
         .map(|share| format!("{share} of the device's time"));
-    let told = strangers.processes.iter().filter(|process| process.cpu_s > 0.005 * interval_s).take(3);
-    let named: Vec<String> = told.map(|process| busy(process, interval_s)).collect();
+    let busiest = strangers.processes.iter().filter(|process| process.cpu_s > 0.005 * interval_s).take(3);
+    let named: Vec<String> = busiest.map(|process| busy(process, interval_s)).collect();
     let named = (!named.is_empty() && strangers.cpu.is_some()).then(|| named.join(", "));
     join(&[shares, device, named], "; ")
 }
@@ -229,7 +229,7 @@ fn in_a_sentence(dips: &[Dip]) -> String {
     }
 }
 
-fn told(dips: &[Dip]) -> Vec<[String; 5]> {
+fn dip_rows(dips: &[Dip]) -> Vec<[String; 5]> {
     let mut longest: Vec<&Dip> = dips.iter().collect();
     longest.sort_by(|one, other| other.length_s.total_cmp(&one.length_s));
     longest.truncate(MAX_DIPS);
@@ -280,7 +280,7 @@ mod tests {
             checkpoint_s: (number == 1).then_some(9.5),
         };
         let dips: Vec<Dip> = (1..=15).map(dip).collect();
-        let rows = told(&dips);
+        let rows = dip_rows(&dips);
         assert_eq!(rows.len(), 12);
         assert_eq!(rows[0], ["10", "3", "1", "80 %", "begun at 9.5 s"]);
         let starts: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();

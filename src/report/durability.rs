@@ -28,11 +28,12 @@ pub(super) fn looked_up(lookup: &Lookup) -> Vec<String> {
     if !lookup.unasked.is_empty() {
         return vec![format!("Not looked up: {}", plain(&lookup.unasked))];
     }
-    let (told, fate) = (&lookup.acknowledged, &lookup.unknown_fate);
-    let beyond = if told.beyond { "; more were acknowledged in that second than were kept" } else { "" };
-    let lost = if told.lost > 0 { format!("{} LOST", count(told.lost)) } else { "none lost".to_owned() };
+    let (acknowledged, fate) = (&lookup.acknowledged, &lookup.unknown_fate);
+    let beyond = if acknowledged.beyond { "; more were acknowledged in that second than were kept" } else { "" };
+    let lost =
+        if acknowledged.lost > 0 { format!("{} LOST", count(acknowledged.lost)) } else { "none lost".to_owned() };
     vec![
-        format!("Acknowledged in the second before: {} looked up, {lost}{beyond}", count(told.looked_up)),
+        format!("Acknowledged in the second before: {} looked up, {lost}{beyond}", count(acknowledged.looked_up)),
         format!(
             "Of unknown outcome: {} committed, {} not committed, {} read only, {} not known",
             count(fate.committed),

@@ -14,7 +14,7 @@ pub fn text(all: &[Listed]) -> String {
     }));
     let mut text = table::words(&rows);
     text.push_str("\nOn this machine:\n");
-    let mut told: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     for one in all {
         let found = one.found.iter().map(|found| {
             let name = if found.name.is_empty() { &one.engine } else { &found.name };
@@ -27,12 +27,12 @@ pub fn text(all: &[Listed]) -> String {
         // Dialects of the same server share their programs.
         let usual = !one.url.contains("?dialect=");
         for line in found.chain(missing).filter(|_| usual) {
-            if !told.contains(&line) {
-                told.push(line);
+            if !lines.contains(&line) {
+                lines.push(line);
             }
         }
     }
-    for line in told {
+    for line in lines {
         text.push_str(&format!("  {line}\n"));
     }
     text

@@ -88,25 +88,25 @@ fn alarms(faults: &[String], room: usize, width: usize) -> Vec<String> {
         return whole;
     }
     if faults.len() > room {
-        let told = room.saturating_sub(1);
+        let shown = room.saturating_sub(1);
         let mut begun: Vec<String> =
-            faults.iter().take(told).map(|fault| cut(&format!("{ALARM}{fault}"), width)).collect();
-        begun.push(format!("{ALARM}and {} more: see the report", faults.len() - told));
+            faults.iter().take(shown).map(|fault| cut(&format!("{ALARM}{fault}"), width)).collect();
+        begun.push(format!("{ALARM}and {} more: see the report", faults.len() - shown));
         return begun;
     }
     let mut left = room;
     let mut lines = Vec::new();
     for (number, fault) in faults.iter().enumerate() {
         let most = left - (faults.len() - number - 1);
-        let mut told = folded(fault, width);
-        if told.len() > most {
-            told.truncate(most);
-            if let Some(last) = told.last_mut() {
+        let mut fault_lines = folded(fault, width);
+        if fault_lines.len() > most {
+            fault_lines.truncate(most);
+            if let Some(last) = fault_lines.last_mut() {
                 *last = cut(&format!("{last}{}", " ".repeat(width)), width);
             }
         }
-        left -= told.len();
-        lines.extend(told);
+        left -= fault_lines.len();
+        lines.extend(fault_lines);
     }
     lines
 }
@@ -137,12 +137,12 @@ fn title(record: &Record, model: &ReportModel, width: usize) -> String {
 /// The percentiles of the most frequent types.
 fn times(transactions: &[TransactionModel], width: usize) -> Vec<String> {
     let main = transactions.iter().filter(|transaction| transaction.main).take(TYPES);
-    let told = main.filter_map(|transaction| {
+    let times = main.filter_map(|transaction| {
         let [_, p50, p90, _, p99, ..] = transaction.response.as_ref()?;
         let name: String = transaction.name.chars().take(24).collect();
         Some(cut(&format!("{name:<14} p50 {p50:>6}   p90 {p90:>6}   p99 {p99:>6} ms"), width))
     });
-    told.collect()
+    times.collect()
 }
 
 fn checks(summary: &Summary) -> String {

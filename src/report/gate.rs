@@ -1,7 +1,7 @@
 //! The decision of a gate for CI systems: JUnit XML, and Markdown for a page or a comment.
 
 use super::format::plain;
-use super::{beside, table};
+use super::{comparison, table};
 use crate::study::compare::Comparison;
 use crate::study::compare::gate::{Decision, Gate};
 
@@ -32,7 +32,7 @@ pub fn junit(gate: &Gate) -> String {
 pub fn markdown(gate: &Gate, comparison: &Comparison) -> String {
     let warnings: Vec<String> = comparison.warnings.iter().map(|warning| format!("- {}\n", plain(warning))).collect();
     let warnings = if warnings.is_empty() { String::new() } else { format!("\n{}", warnings.concat()) };
-    format!("**{}**\n\n{}{warnings}", plain(&gate.sentence), table::markdown(&beside::rows(comparison)))
+    format!("**{}**\n\n{}{warnings}", plain(&gate.sentence), table::markdown(&comparison::rows(comparison)))
 }
 
 /// Escapes text for XML.

@@ -37,14 +37,14 @@ pub(super) fn alarm(history: &HistorySummary) -> Option<String> {
 
 /// Each anomaly, and the number of ambiguous values.
 fn details(history: &HistorySummary) -> Vec<String> {
-    let mut details: Vec<String> = history.examples.iter().map(told).collect();
+    let mut details: Vec<String> = history.examples.iter().map(describe).collect();
     if history.ambiguous > 0 {
         details.push(format!("{} occurred again and are ambiguous", plural(history.ambiguous, "value", "values")));
     }
     details
 }
 
-fn told(anomaly: &AnomalyFound) -> String {
+fn describe(anomaly: &AnomalyFound) -> String {
     let transactions: Vec<String> = anomaly
         .transactions
         .iter()

@@ -3,9 +3,9 @@
 pub mod accounting;
 pub mod acid;
 pub(crate) mod alarms;
-pub mod beside;
 mod bounds;
 pub(crate) mod chart;
+pub mod comparison;
 mod connections;
 pub(crate) mod counts;
 mod course;

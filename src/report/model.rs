@@ -306,14 +306,14 @@ fn limit(summary: &Summary) -> Option<String> {
         return Some(rate);
     }
     let gains = &summary.bounds.as_ref()?.gains;
-    let told = |gain: &Gain| format!("{}: {}", plain(&gain.what), super::bounds::at_most(gain));
+    let describe = |gain: &Gain| format!("{}: {}", plain(&gain.what), super::bounds::at_most(gain));
     match &gains[..] {
         // How much slower other processes made the run is not known, only that they did.
         [others, rest @ ..] if others.what == OTHER_PROCESSES => {
-            let next = rest.first().map(|gain| format!("; then {}", told(gain))).unwrap_or_default();
+            let next = rest.first().map(|gain| format!("; then {}", describe(gain))).unwrap_or_default();
             Some(format!("{OTHER_PROCESSES}{next}"))
         }
-        rest => rest.first().map(told),
+        rest => rest.first().map(describe),
     }
 }
 
@@ -498,7 +498,7 @@ fn checks(summary: &Summary) -> Vec<Check> {
 }
 
 fn consistency(consistency: &Consistency) -> Check {
-    let told = |findings: &[Finding], when: &str| {
+    let summarize = |findings: &[Finding], when: &str| {
         if findings.is_empty() {
             return format!("not checked {when}");
         }
@@ -517,7 +517,11 @@ fn consistency(consistency: &Consistency) -> Check {
         }
     }
     let sentence = if checked {
-        let text = format!("{}, {}.", told(&consistency.before, "before the run"), told(&consistency.after, "after"));
+        let text = format!(
+            "{}, {}.",
+            summarize(&consistency.before, "before the run"),
+            summarize(&consistency.after, "after")
+        );
         text.replacen("not", "Not", usize::from(text.starts_with("not")))
     } else if failed {
         format!("Failed: {}.", consistency.failed.iter().map(|id| plain(id)).collect::<Vec<_>>().join(", "))
@@ -576,12 +580,12 @@ fn host(environment: &Environment) -> Vec<Line> {
 
 /// The disks of the database's file system.
 fn disks(disks: &[Disk]) -> Option<String> {
-    let told = |disk: &Disk| {
+    let describe = |disk: &Disk| {
         let size = disk.bytes.map(bytes);
         let facts = [Some(plain(&disk.kind)), disk.model.as_deref().map(plain), size];
         format!("{} ({})", plain(&disk.name), facts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     };
-    let named = disks.iter().map(told).collect::<Vec<_>>().join(", ");
+    let named = disks.iter().map(describe).collect::<Vec<_>>().join(", ");
     (!disks.is_empty()).then(|| format!("{}: {named}", disks.len()))
 }
 

@@ -26,7 +26,7 @@ pub(super) fn of(record: &Record) -> Vec<Explained> {
 
 /// Describes a moment.
 pub(super) fn explained(moment: &Moment) -> Explained {
-    let causes = moment.differences.iter().map(|difference| [words(difference.cause), told(difference)]);
+    let causes = moment.differences.iter().map(|difference| [words(difference.cause), describe(difference)]);
     let mut causes: Vec<[String; 2]> = causes.collect();
     if causes.is_empty() {
         let nothing = "no counter differed from the median second";
@@ -60,7 +60,7 @@ pub(super) fn words(key: &str) -> String {
     key.replace('_', " ")
 }
 
-fn told(difference: &Difference) -> String {
+fn describe(difference: &Difference) -> String {
     let words = plain(&difference.words);
     match difference.found.zip(difference.usual) {
         Some((found, usual)) => {

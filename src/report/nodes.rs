@@ -78,11 +78,11 @@ mod tests {
             role_end: "down".to_owned(),
             ..NodeSummary::default()
         };
-        let told = check(&[one.clone(), two.clone()]).unwrap();
-        assert_eq!((told.held, told.sentence.as_str()), (Some(false), "At the end: node 1 down, node 2 standby."));
-        assert_eq!(told.details[0], "node 1: primary at the start, down at the end");
-        assert!(told.details[1].contains("(2.0 ms on average, 10.0 ms at most)"), "{}", told.details[1]);
-        assert!(told.details[1].ends_with("21 conditions held, same counts as the primary"), "{}", told.details[1]);
+        let found = check(&[one.clone(), two.clone()]).unwrap();
+        assert_eq!((found.held, found.sentence.as_str()), (Some(false), "At the end: node 1 down, node 2 standby."));
+        assert_eq!(found.details[0], "node 1: primary at the start, down at the end");
+        assert!(found.details[1].contains("(2.0 ms on average, 10.0 ms at most)"), "{}", found.details[1]);
+        assert!(found.details[1].ends_with("21 conditions held, same counts as the primary"), "{}", found.details[1]);
         assert_eq!(check(std::slice::from_ref(&two)).unwrap().held, Some(true));
         let behind = NodeCheck { behind_bytes: 9, ..NodeCheck::default() };
         let late = check(&[NodeSummary { check: Some(behind), ..two }]).unwrap();

@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn markdown_keeps_its_columns() {
         assert_eq!(csv(&rows()), "name,size\na|b,1\nlonger,\"1,000\"\n");
-        let told = [["", "A_1"], ["CPU, µs", "5 % ± 1"]].map(|row| row.map(str::to_owned).to_vec());
+        let cells = [["", "A_1"], ["CPU, µs", "5 % ± 1"]].map(|row| row.map(str::to_owned).to_vec());
         let body = " & A\\_1 \\\\\n\\hline\nCPU, $\\mu$s & 5 \\% $\\pm$ 1 \\\\\n";
         let all = format!("\\begin{{tabular}}{{lr}}\n\\hline\n{body}\\hline\n\\end{{tabular}}\n");
-        assert_eq!(latex(&told), all);
+        assert_eq!(latex(&cells), all);
         assert_eq!(markdown(&rows()), "| name | size |\n| --- | --- |\n| a\\|b | 1 |\n| longer | 1,000 |\n");
     }
 }

@@ -176,9 +176,9 @@ fn accounting(text: &mut Text, accounting: &Accounting) {
     text.table(&rows);
     text.blank();
     text.labelled(&accounting.lines);
-    if !accounting.upkeep.is_empty() {
+    if !accounting.maintenance.is_empty() {
         text.blank();
-        for [kind, start, since, took, work] in &accounting.upkeep {
+        for [kind, start, since, took, work] in &accounting.maintenance {
             let what = format!("{start}, {since} s into the run, took {took} s: {work}");
             text.wrapped(&label(kind), LABEL, &what);
         }

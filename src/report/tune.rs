@@ -259,7 +259,7 @@ mod tests {
     fn all_candidates_are_listed_with_their_results() {
         let text = text(&tuned("postgres", &[("a", "1")]));
         let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for told in [
+        for expected in [
             "Winner: more",
             "The start completes 100 transactions per second (tpcc, 2 warehouses, 4 clients; runs of 16 s, 20 min in",
             "Settings (in the record as tuned.conf): a = 1 more:",
@@ -269,7 +269,7 @@ mod tests {
             "1 candidate was not requested.",
             "! Others on the machine disturbed 3 of 49 runs",
         ] {
-            assert!(folded.contains(told), "{told}: {text}");
+            assert!(folded.contains(expected), "{expected}: {text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }

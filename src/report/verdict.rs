@@ -139,7 +139,7 @@ fn groups<'a>(clauses: &'a [Clause], metric: &str) -> Vec<(&'a str, Group)> {
     }
     // Among reasons with equally many rules, the order of the rules decides.
     reasons.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
-    let told = reasons.into_iter().map(|(reason, of)| {
+    let lines = reasons.into_iter().map(|(reason, of)| {
         let rules = plural(of.len() as u64, "rule", "rules");
         let one = of.len() == 1;
         let outcome = match reason {
@@ -154,7 +154,7 @@ fn groups<'a>(clauses: &'a [Clause], metric: &str) -> Vec<(&'a str, Group)> {
         let sentence = capital(&format!("{}: {rules}{} {outcome}", plain(reason), of_clauses(&of)));
         (reason, Group { sentence, rules: of.into_iter().map(rule).collect() })
     });
-    told.collect()
+    lines.collect()
 }
 
 /// ` of clauses 2 and 5`; for rules with names instead of clause numbers, the names.

@@ -78,14 +78,14 @@ fn model(waterfall: &Waterfall, transactions: &[String]) -> WaterfallModel {
 /// The parts on which the mean transaction spends most of its time.
 pub(crate) fn sentence(waterfall: &Waterfall) -> String {
     let all = &waterfall.all;
-    let told: Vec<String> = waterfall
+    let texts: Vec<String> = waterfall
         .longest()
         .into_iter()
         .filter(|(_, us)| *us > 0.05 * all.response_us)
         .take(3)
         .map(|(part, us)| format!("{} {:.0} %", part.words(), 100.0 * us / all.response_us))
         .collect();
-    format!("Of the mean {} µs of a transaction: {}", significant(all.response_us), told.join(", "))
+    format!("Of the mean {} µs of a transaction: {}", significant(all.response_us), texts.join(", "))
 }
 
 fn notes(waterfall: &Waterfall) -> Vec<String> {

@@ -38,7 +38,7 @@ pub struct Gain {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Little {
+pub struct LittlesLaw {
     /// Actual number of clients or terminals.
     pub clients: f64,
     /// Number of clients by throughput and mean times.
@@ -68,5 +68,5 @@ pub struct Bounds {
     pub saturates_at_clients: Option<f64>,
     /// Little's law; `None` if it cannot be checked, for example because connections were lost.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub little: Option<Little>,
+    pub little: Option<LittlesLaw>,
 }

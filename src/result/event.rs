@@ -121,7 +121,8 @@ pub enum Event {
         blockers: Vec<Blocker>,
     },
     /// Background work of the database, sampled about once a second.
-    Upkeep {
+    #[serde(rename = "upkeep")]
+    BackgroundWork {
         /// Time.
         at: f64,
         /// The work, in words.

@@ -55,8 +55,8 @@ impl FaultMeter {
                 if let Some(failure) = self.failures.get_mut(*fault) {
                     failure.clone_from(error);
                 }
-                if let Some(told) = self.done.get_mut(*fault) {
-                    told.clone_from(done);
+                if let Some(known) = self.done.get_mut(*fault) {
+                    known.clone_from(done);
                 }
             }
             Event::SessionLost { at, why, ambiguous, .. } => {
@@ -251,17 +251,17 @@ mod tests {
 
     #[test]
     fn a_cluster_loses_a_node_and_not_all_of_them() {
-        let told = |fault: &str, members, equal| {
+        let sentence = |fault: &str, members, equal| {
             let faults: [Fault; 1] = [fault.parse().unwrap()];
             against_members(&faults, members, equal).map(|(_, why)| why).unwrap_or_default()
         };
-        let refused = |fault: &str, members| told(fault, members, true);
+        let refused = |fault: &str, members| sentence(fault, members, true);
         assert!(refused("1s: kill", 3).contains("kill node 2"));
         assert!(refused("1s: kill node 1", 1).contains("nodes=3") && refused("1s: kill node 4", 3).contains("are 3"));
         assert!(refused("1s: kill", 1).is_empty() && refused("1s: kill node 3", 3).is_empty());
         assert!(refused("1s: restart", 3).is_empty());
         // If one node takes writes, that node is killed.
-        assert!(told("1s: kill", 3, false).is_empty() && told("1s: kill node 3", 3, false).is_empty());
+        assert!(sentence("1s: kill", 3, false).is_empty() && sentence("1s: kill node 3", 3, false).is_empty());
         for fault in ["1s: partition node 2 for 1s", "1s: stop node 2 for 1s"] {
             assert!(refused(fault, 1).contains("standbys=2") && refused(fault, 0).contains("nodes=3"), "{fault}");
             assert!(refused(fault, 2).is_empty());

@@ -28,12 +28,12 @@ pub(super) fn check<W: Workload>(record: &Path, share: f64, totals: &Totals) -> 
         dependencies: found.dependencies,
         ambiguous: found.ambiguous,
         anomalies: found.counts.iter().map(|(kind, count)| (Recorded::from(*kind).name(), *count)).collect(),
-        examples: found.examples.iter().map(|anomaly| told::<W>(&history, anomaly)).collect(),
+        examples: found.examples.iter().map(|anomaly| describe::<W>(&history, anomaly)).collect(),
         unchecked: String::new(),
     }
 }
 
-fn told<W: Workload>(history: &History, anomaly: &Anomaly) -> AnomalyFound {
+fn describe<W: Workload>(history: &History, anomaly: &Anomaly) -> AnomalyFound {
     let heads = anomaly.transactions.iter().filter_map(|number| history.head(*number));
     AnomalyFound {
         kind: Recorded::from(anomaly.kind).name(),

@@ -2,7 +2,7 @@
 
 use super::population::{agree, damaged, foreign, other, profile, within};
 use super::requests::{Progress, Requests};
-use super::settle::random_seed;
+use super::resolve::random_seed;
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::plan::{Plan, SCALE};
 use crate::result::{Event, LoadReport, Manifest, Step};

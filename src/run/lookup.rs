@@ -31,7 +31,7 @@ pub(super) fn after<W: Workload>(
     let timeouts = Timeouts { after_stop: STOPPED_SEARCH_TIMEOUT, ..Timeouts::of(timeout) };
     let acknowledged = &totals.uncertain.acknowledged;
     let sought = [&acknowledged[..], &totals.uncertain.unknown].concat();
-    let search = async move |engine: &dyn Engine<W>| engine.rows_of(&sought).await;
+    let search = async move |engine: &dyn Engine<W>| engine.count_traces(&sought).await;
     let rows = match requests.with(timeouts).ask(search)? {
         Some(Some(rows)) => rows,
         Some(None) => return Ok((unasked(totals, "this engine has no lookup of rows"), None)),

@@ -31,7 +31,7 @@ pub(crate) mod open;
 pub(crate) mod population;
 mod price;
 pub(crate) mod requests;
-mod settle;
+mod resolve;
 mod stages;
 mod steady;
 mod steps;
@@ -58,7 +58,7 @@ use crate::result::format::Label;
 use crate::result::summary::Summary;
 use crate::result::{Event, Step};
 pub use price::PriceFile;
-pub(crate) use settle::{known_profile, preview, random_seed};
+pub(crate) use resolve::{known_profile, preview, random_seed};
 pub use task::{Dropped, Loaded, Restored, ScanOutcome, Task};
 
 /// A run that has not been started yet.

@@ -81,8 +81,8 @@ pub(super) fn await_standbys<W: Workload>(
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Option<Vec<String>>, Error> {
     requests.follow(tell, async |engine: &dyn Engine<W>, progress| {
-        let mut told = |standby, bytes| progress.tell(Step::StandbyBehind { standby, bytes });
-        engine.await_standbys(&mut told).await
+        let mut on_step = |standby, bytes| progress.tell(Step::StandbyBehind { standby, bytes });
+        engine.await_standbys(&mut on_step).await
     })
 }
 

@@ -228,14 +228,14 @@ impl<W: Workload> Requests<W> {
     ) -> Result<Option<Vec<Finding>>, Error> {
         let manifest = manifest.clone();
         self.follow(tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
-            let mut told = |step: CheckStep<'_>| {
+            let mut on_step = |step: CheckStep<'_>| {
                 progress.tell(match step {
                     CheckStep::Conditions(number) => Step::Conditions(number),
                     CheckStep::Began(id) => Step::Checking(id.to_owned()),
                     CheckStep::Ended(finding) => Step::Checked(finding.clone()),
                 })
             };
-            seed::check(engine, &manifest, depth, &mut told).await
+            seed::check(engine, &manifest, depth, &mut on_step).await
         })
     }
 }

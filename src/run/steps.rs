@@ -14,13 +14,13 @@ use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
-use super::{Command, Outcome, Run, history, load, nodes, settle, steady};
+use super::{Command, Outcome, Run, history, load, nodes, resolve, steady};
 use crate::drive::{self, Controllers, FaultSchedule, Load, LoadTarget, Schedule, Stages};
 use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
 use crate::engine::server::PrivateServer;
 use crate::engine::{DatabaseState, Engine, Error, ServerProcess};
-use crate::judge::{self, ahead::Planned};
+use crate::judge::{self, precheck::Planned};
 use crate::measure::process;
 use crate::plan::resolved::{Cards, Interval, Resolved};
 use crate::plan::{Check, Fault, Pace, Plan, SCALE, Warm, default_record};
@@ -139,7 +139,7 @@ impl<W: Workload> Steps<'_, W> {
         self.run.tell(Step::Connected(self.engine().identity().clone()));
         let (manifest, loaded) = self.load(ready)?;
         let procedures = self.procedures()?;
-        let plan = self.settle(&manifest)?;
+        let plan = self.resolve(&manifest)?;
         let environment = self.describe(&plan, loaded.as_ref(), record)?;
         self.warn_if_never_valid(&plan, &environment);
         let (findings, initial_rows) = self.check_before(&plan, &manifest)?;
@@ -229,8 +229,8 @@ impl<W: Workload> Steps<'_, W> {
             _ => None,
         };
         let plan = &self.run.plan;
-        let profile = settle::profile::<W>(plan, loaded)?;
-        settle::settle::<W>(plan.clone(), self.run.command.defaults(), loaded)?;
+        let profile = resolve::profile::<W>(plan, loaded)?;
+        resolve::resolve::<W>(plan.clone(), self.run.command.defaults(), loaded)?;
         let url = &self.engine().identity().url;
         match &there {
             DatabaseState::Nothing if self.run.command == Command::Bench => {
@@ -291,8 +291,7 @@ impl<W: Workload> Steps<'_, W> {
             Some(fault) => cannot(
                 fault,
                 &format!(
-                    "is of the network, and Graymark leads no sessions to this {name} through a relay of its own: it \
-                     does for one host of postgres:, mysql: or virtuoso:; have a program of yours do it (script PATH)"
+                    "is a network fault, and Graymark has no relay for this {name}: it has one for a single host of postgres:, mysql: or virtuoso:; use a script of your own instead (script PATH)"
                 ),
             ),
             None => Ok(()),
@@ -330,10 +329,10 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// Fills in the missing values of the plan.
-    fn settle(&mut self, manifest: &Manifest) -> Result<Resolved, Error> {
+    fn resolve(&mut self, manifest: &Manifest) -> Result<Resolved, Error> {
         let url = self.engine().identity().url.as_str().into();
         let plan = Plan { db: Some(url), ..std::mem::take(&mut self.run.plan) };
-        settle::settle::<W>(plan, self.run.command.defaults(), Some(manifest))
+        resolve::resolve::<W>(plan, self.run.command.defaults(), Some(manifest))
     }
 
     /// Writes what is known before the run into the record: plan, prices, environment, load.
@@ -373,7 +372,7 @@ impl<W: Workload> Steps<'_, W> {
             isolation: self.engine().isolation(),
             durability: &judge::durability::of(environment),
         };
-        for why in judge::ahead::obstacles(W::NAME, &planned) {
+        for why in judge::precheck::plan_violations(W::NAME, &planned) {
             self.run.tell(Step::Warning(format!("this run cannot be valid: {why}")));
         }
     }
@@ -450,9 +449,9 @@ impl<W: Workload> Steps<'_, W> {
             Cards::Of(cards) => W::with_mix(terminals, cards),
             Cards::Standard => terminals,
         };
-        let shown = settle::followed::<W>(self.run.terminal, plan.pace, manifest.scale)?;
-        let schedule = settle::schedule::<W>(plan, manifest, shown);
-        Ok(LoadToOffer { terminals, schedule, stages: settle::stages(plan) })
+        let shown = resolve::followed::<W>(self.run.terminal, plan.pace, manifest.scale)?;
+        let schedule = resolve::schedule::<W>(plan, manifest, shown);
+        Ok(LoadToOffer { terminals, schedule, stages: resolve::stages(plan) })
     }
 
     /// Runs the load until it is steady, if the plan requests it.

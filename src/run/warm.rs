@@ -33,8 +33,8 @@ pub(super) fn up<W: Workload>(
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
         let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
         requests.follow(tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
-            let told = |rows, most| progress.tell(Step::WarmUp { rows, most });
-            engine.warm_up(&population, seed, &told).await
+            let on_step = |rows, most| progress.tell(Step::WarmUp { rows, most });
+            engine.warm_up(&population, seed, &on_step).await
         })
     } else {
         requests.ask(async |engine: &dyn Engine<W>| engine.maintain(MaintenanceKind::WarmUp).await)

@@ -139,7 +139,7 @@ impl Constraint {
             Order::Above => value > self.limit,
             Order::AtLeast => value >= self.limit,
         };
-        (!kept).then(|| format!("{}: it is {}", self.text, self.figure.told(value)))
+        (!kept).then(|| format!("{}: it is {}", self.text, self.figure.describe(value)))
     }
 }
 
@@ -229,7 +229,7 @@ impl Figure {
         }
     }
 
-    fn told(self, value: f64) -> String {
+    fn describe(self, value: f64) -> String {
         match self {
             Figure::Response(..) => format!("{value:.1} ms"),
             Figure::Efficiency | Figure::Hits(_) => format!("{value:.1} %"),
@@ -270,7 +270,7 @@ mod tests {
         ] {
             assert_eq!(broken(kept), Vec::<String>::new(), "{kept}");
         }
-        for (text, told) in [
+        for (text, expected) in [
             ("p90(new_order)<100ms", "p90(new_order)<100ms: it is 100.0 ms"),
             ("efficiency > 0.95", "efficiency>0.95: it is 93.3 %"),
             ("tpm>120", "tpm>120: it is 120.0"),
@@ -279,7 +279,7 @@ mod tests {
             ("hits>50%", "hits>50%: unknown"),
             ("p99(delivery)<80s", "p99(delivery)<80s: unknown"),
         ] {
-            assert_eq!(broken(text), [told], "{text}");
+            assert_eq!(broken(text), [expected], "{text}");
         }
         assert_eq!(broken("tpm>1000, errors<=0, tps>1000").len(), 2);
     }

@@ -91,7 +91,7 @@ pub fn decide(
 ) -> (Lead, String) {
     let [a, b] = sides;
     if !across_durability && (a.class != b.class || names(a) != names(b)) {
-        let why = format!("they differ in durability, {} in A, {} in B", told(a), told(b));
+        let why = format!("they differ in durability, {} in A, {} in B", describe(a), describe(b));
         let advice = "Use the same settings for both, or rank them anyway with --across-durability.";
         return (Lead::NotRanked, format!("Not ranked: {why}. {advice}"));
     }
@@ -117,7 +117,7 @@ fn names(of: &Durability) -> Vec<&str> {
     of.risks.iter().map(|risk| risk.split(':').next().unwrap_or(risk)).collect()
 }
 
-fn told(of: &Durability) -> String {
+fn describe(of: &Durability) -> String {
     let names = names(of);
     if names.is_empty() { of.class.name() } else { format!("{} ({})", of.class.name(), names.join(", ")) }
 }

@@ -98,8 +98,8 @@ impl Tried {
     /// Whether further runs are not needed.
     pub fn decided(&self) -> bool {
         let Difference { low_percent, high_percent, finding, .. } = self.gain;
-        let told = matches!(finding, Finding::Faster | Finding::Slower);
-        self.runs > 1 && (high_percent - low_percent <= WIDTH || (told && self.runs >= ENOUGH))
+        let decided = matches!(finding, Finding::Faster | Finding::Slower);
+        self.runs > 1 && (high_percent - low_percent <= WIDTH || (decided && self.runs >= ENOUGH))
     }
 }
 

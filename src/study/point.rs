@@ -292,22 +292,22 @@ mod tests {
     #[test]
     fn a_point_passes_unless_a_limit_is_broken() {
         assert_eq!(broken(|_| {}, Limits::default()), Vec::<String>::new());
-        let told = |text: &str, change: fn(&mut Summary)| {
+        let expect = |text: &str, change: fn(&mut Summary)| {
             let broken = broken(change, Limits::default());
             assert!(broken.len() == 1 && broken[0].contains(text), "{broken:?}");
         };
-        told("efficiency", |summary| summary.new_orders_per_minute = Some(89.9));
-        told("Payment: 5000.0 ms", |summary| {
+        expect("efficiency", |summary| summary.new_orders_per_minute = Some(89.9));
+        expect("Payment: 5000.0 ms", |summary| {
             summary.transactions.get_mut("payment").unwrap().response_ms.p90 = 5_000.0;
         });
-        told("no Delivery", |summary| summary.transactions.get_mut("delivery").unwrap().completed = 0);
-        told("disagree", |summary| summary.database.agrees = Some(false));
-        told("not queried", |summary| summary.database.agrees = None);
-        told("2 of 10 transactions FAILED", |summary| {
+        expect("no Delivery", |summary| summary.transactions.get_mut("delivery").unwrap().completed = 0);
+        expect("disagree", |summary| summary.database.agrees = Some(false));
+        expect("not queried", |summary| summary.database.agrees = None);
+        expect("2 of 10 transactions FAILED", |summary| {
             let outcomes = Outcomes { completed: 8, failed: 2, ..Outcomes::default() };
             summary.outcomes = [("payment".to_owned(), outcomes)].into();
         });
-        told("NO delivery COMPLETED", |summary| {
+        expect("NO delivery COMPLETED", |summary| {
             let outcomes = Outcomes { unknown: 1, ..Outcomes::default() };
             summary.outcomes = [("delivery".to_owned(), outcomes)].into();
         });
@@ -317,7 +317,7 @@ mod tests {
             summary.allowed_errors = 0.2;
         };
         assert_eq!(broken(allowed, Limits::default()), Vec::<String>::new());
-        told("3.3.2.1", |summary| summary.consistency.failed = vec!["3.3.2.1".to_owned()]);
+        expect("3.3.2.1", |summary| summary.consistency.failed = vec!["3.3.2.1".to_owned()]);
         let strict = Limits { efficiency: 0.0, new_order_ms: Some(150.0) };
         assert_eq!(broken(|_| {}, strict), Vec::<String>::new());
         let slow = broken(|summary| summary.transactions.get_mut("new_order").unwrap().response_ms.p90 = 150.0, strict);

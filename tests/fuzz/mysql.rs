@@ -265,7 +265,7 @@ fn column(name: &str) -> Vec<u8> {
 /// Places of a statement's columns of arguments: those of its document, or what a question about procedures has to be
 /// answered with.
 fn places(sql: &str, execute: &[u8]) -> usize {
-    let told = String::from_utf8_lossy(execute);
+    let reported = String::from_utf8_lossy(execute);
     if sql.contains("information_schema.parameters") {
         let known = [
             ("new_order", 7),
@@ -276,7 +276,7 @@ fn places(sql: &str, execute: &[u8]) -> usize {
             ("tpc", 4),
             ("debit_credit", 3),
         ];
-        return known.into_iter().find(|(name, _)| told.ends_with(name)).map_or(1, |(_, number)| number);
+        return known.into_iter().find(|(name, _)| reported.ends_with(name)).map_or(1, |(_, number)| number);
     }
     if sql.starts_with("DELETE") {
         // Its last argument is the district.
@@ -286,7 +286,7 @@ fn places(sql: &str, execute: &[u8]) -> usize {
             .and_then(|at| execute.get(at))
             .map_or(1, |district| usize::from(*district).clamp(1, 10));
     }
-    let document = told.find("[[").map_or("", |at| &told[at..]);
+    let document = reported.find("[[").map_or("", |at| &reported[at..]);
     document.matches('[').count().saturating_sub(1).max(1)
 }
 

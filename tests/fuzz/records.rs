@@ -49,8 +49,8 @@ static RECORDS: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     let running: Vec<_> = RUNS.iter().enumerate().map(begin).collect();
     let ended = running.into_iter().map(|(child, record)| {
         let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(record.join(file::SUMMARY).is_file(), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr);
+        assert!(record.join(file::SUMMARY).is_file(), "{reported}");
         record
     });
     let records = ended.collect();

@@ -1,7 +1,7 @@
 //! What a sweep keeps in its directory to be gone on with.
 
 use graymark::cli::{preview_sweep, study_sweep};
-use graymark::report::sweep as told;
+use graymark::report::sweep as reported;
 
 use crate::edit::edited;
 use crate::watch::{Target, is_one_of_sixteen, put};
@@ -62,10 +62,10 @@ fn sweeps() {
     Target { name: "sweeps", inputs: 800, seeds }.run(&inputs, |input| {
         put(&place.path().join("sweep.toml"), input);
         let Ok(study) = study_sweep(place.path()) else { return false };
-        let _ = told::text(&study);
+        let _ = reported::text(&study);
         // Pages with charts take most of the time.
         if is_one_of_sixteen(input) {
-            told::write(place.path(), &study).expect("the page is written");
+            reported::write(place.path(), &study).expect("the page is written");
         }
         preview_sweep(place.path()).is_ok()
     });

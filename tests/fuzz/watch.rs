@@ -85,10 +85,10 @@ unsafe impl GlobalAlloc for Counting {
 /// Ends the process, for what an input does cannot be stopped otherwise. The inputs at work are in their files.
 fn give_up(why: &str) -> ! {
     let at_work = BEGUN.lock().map(|begun| begun.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-    let mut told = format!("fuzz: {why}; it is one of\n");
-    at_work.iter().for_each(|name| told += &format!("  {}\n", input_file(name).display()));
+    let mut reported = format!("fuzz: {why}; it is one of\n");
+    at_work.iter().for_each(|name| reported += &format!("  {}\n", input_file(name).display()));
     // Not by a macro: what a test prints is kept back.
-    let _ = std::io::stderr().write_all(told.as_bytes());
+    let _ = std::io::stderr().write_all(reported.as_bytes());
     std::process::abort();
 }
 
@@ -114,8 +114,8 @@ impl Begun {
 
 /// How long a thread has been on a processor; nothing where the system does not tell.
 fn busy(thread: &Path) -> Duration {
-    let told = fs::read_to_string(thread).unwrap_or_default();
-    Duration::from_nanos(told.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok()).unwrap_or(0))
+    let reported = fs::read_to_string(thread).unwrap_or_default();
+    Duration::from_nanos(reported.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok()).unwrap_or(0))
 }
 
 /// The input at work in each target.
@@ -129,12 +129,12 @@ const LIBRARIES: &str = "/registry/src/";
 fn watch_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let told = std::panic::take_hook();
+        let reported = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(ToString::to_string).unwrap_or_default();
             if !AT_WORK.get() || !place.contains(LIBRARIES) {
                 PANICS.with_borrow_mut(|panics| panics.push(place));
-                told(panic);
+                reported(panic);
             }
         }));
     });

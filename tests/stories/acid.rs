@@ -89,7 +89,7 @@ fn rule(summary: &Value, id: &str) -> Value {
 }
 
 /// Whether the rule on isolation names the repeated reads of READ COMMITTED as what breaks it.
-fn told_repeats(rule: &Value) -> bool {
+fn reported_repeats(rule: &Value) -> bool {
     rule["note"].as_str().unwrap().starts_with("broken: 3.4.2.8, 3.4.2.9; tests of ")
 }
 
@@ -147,11 +147,11 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     assert_eq!(rule(&before, "3.4")["state"], "not tested");
     let after = succeed(place, &["report", "plain", "--acid", "levels", "--json"]).json();
     let isolation = rule(&after, "3.4");
-    assert!(isolation["state"] == "broken" && told_repeats(&isolation), "{isolation}");
+    assert!(isolation["state"] == "broken" && reported_repeats(&isolation), "{isolation}");
     assert_eq!(before["transactions"], after["transactions"]);
     // A run that is given them says the same at once.
     let isolation = rule(&ran("given", &[]), "3.4");
-    assert!(isolation["state"] == "broken" && told_repeats(&isolation), "{isolation}");
+    assert!(isolation["state"] == "broken" && reported_repeats(&isolation), "{isolation}");
     run(place, &["report", "plain", "--acid", "plain"]).refused(2, &["is not a record of graymark acid"]);
 
     // Statements without row locks are found, and such tests are no run's.
@@ -254,8 +254,8 @@ fn debitcredit_keeps_what_tpc_b_asks_for() {
     let place = place.path();
     let states = |acid: &Value| -> Vec<String> {
         let tests = acid["levels"][0]["tests"].as_array().unwrap();
-        let told = |test: &Value| format!("{} {} {}", test["id"], test["form"], test["state"]).replace('"', "");
-        tests.iter().map(told).collect()
+        let reported = |test: &Value| format!("{} {} {}", test["id"], test["form"], test["state"]).replace('"', "");
+        tests.iter().map(reported).collect()
     };
     let usual = ["acid", "debitcredit", "--seed", "5", "--json", "--db"];
     let done = succeed(place, &[&usual[..], &["sqlite:bank.db"]].concat()).json();
@@ -306,9 +306,9 @@ fn what_a_kill_loses_is_found_row_by_row() {
     assert!(crash["committed"].as_u64().unwrap() > 0 && crash["lost"] == 0 && crash["risen"] == 0, "{crash}");
     assert!(crash["first_s"].as_f64().unwrap() > 0.0, "{crash}");
     assert_eq!((clause(&sound, "3.5.3.2"), clause(&sound, "3.5")), ("held".into(), "not tested".into()));
-    let told = fs::read_to_string(place.join("sound/success-1.txt")).unwrap();
+    let reported = fs::read_to_string(place.join("sound/success-1.txt")).unwrap();
     assert_eq!(
-        told.lines().filter(|line| line.starts_with("C 0 ")).count() as u64,
+        reported.lines().filter(|line| line.starts_with("C 0 ")).count() as u64,
         crash["committed"].as_u64().unwrap()
     );
 
@@ -328,7 +328,7 @@ fn what_a_kill_loses_is_found_row_by_row() {
     assert!(crash["examples"][0].as_str().unwrap().starts_with("o_w_id=1 "), "{crash}");
     assert_eq!((clause(&planted, "3.5.3.2"), clause(&planted, "3.5")), ("broken".into(), "broken".into()));
     assert!(succeed(place, &["report", "planted"]).out.contains("success-1.txt: not survived"));
-    // A server that does not start again has lost everything; that is told, and its record is kept.
+    // A server that does not start again has lost everything; that is reported, and its record is kept.
     let mut gone = audit("gone", &["--times", "3"]);
     gone.wait_for("check: the consistency conditions before the run");
     fs::remove_file(data.join("global/pg_control")).unwrap();
@@ -378,7 +378,7 @@ fn a_server_that_loses_its_data_or_its_log_is_restored_with_all_commits() {
     assert_eq!(states(&planted), ("broken".into(), "broken".into()));
     let text = succeed(place, &["report", "planted"]).out;
     assert!(text.contains("Losses of media:") && text.contains("success-1.txt: not survived"), "{text}");
-    run(place, &["acid", "--db", "sqlite:x.db", "--crash", "media"]).refused(2, &["takes a private PostgreSQL"]);
+    run(place, &["acid", "--db", "sqlite:x.db", "--crash", "media"]).refused(2, &["needs a private PostgreSQL"]);
     run(place, &["acid", "--db", "postgres:local", "--crash", "kill", "--without-last-log"])
         .refused(2, &["for --crash media"]);
 }

@@ -33,8 +33,8 @@ async fn wait_for(client: &Client, sql: &str, least: i64) {
     }
 }
 
-/// The planted fault: two loads go on at the same place, in the middle of HISTORY and at its beginning, which has no key
-/// that would keep a row from being there twice.
+/// The planted fault: two loads go on at the same place, in the middle of HISTORY and at its beginning, which has no
+/// key that would keep a row from being there twice.
 #[test]
 fn of_two_loads_at_the_same_time_one_writes_each_part() {
     let Some(()) = require_postgres() else { return };

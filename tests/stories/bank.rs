@@ -436,7 +436,7 @@ fn a_wrong_statement_does_not_pass() {
     let place = TempDir::new().unwrap();
     let loaded = place.path().join("loaded.db");
     block_on(load(&sqlite(&loaded).0, Kind::Gray));
-    for (right, broken, told) in wrong {
+    for (right, broken, reported) in wrong {
         assert_eq!(STATEMENTS.matches(right).count(), 1, "the statements have no one `{right}` to break");
         let statements = STATEMENTS.replace(right, broken);
         let file = place.path().join("broken.db");
@@ -453,7 +453,7 @@ fn a_wrong_statement_does_not_pass() {
             .and_then(|()| bank.agrees(&bank::of_sqlite(&file)))
             .and_then(|()| times_agree(bank::sqlite_times(&file), began))
             .expect_err(&format!("`{broken}` passed"));
-        assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
+        assert!(why.starts_with(reported), "`{broken}` is reported otherwise: {why}");
     }
 }
 
@@ -483,14 +483,14 @@ fn a_wrong_procedure_does_not_pass() {
         for (kind, own) in [(Kind::Gray, gray), (Kind::TpcA, tpc)] {
             let engine = support::open(&url, Via::Procedures).await.unwrap();
             load(&engine, kind).await;
-            for (right, broken, told) in both.iter().chain(own) {
+            for (right, broken, reported) in both.iter().chain(own) {
                 assert!(PROCEDURES.contains(right), "the procedures have no `{right}` to break");
                 client.batch_execute(&PROCEDURES.replace(right, broken)).await.unwrap();
                 let (mut bank, mut session) = (Bank::new(kind), open_session(&engine).await);
                 let replies = replies_agree(&mut session, &mut bank, &bank::drawn(kind, 5, 100)).await;
                 let there = bank::of_postgres(&client).await;
                 let why = replies.and_then(|()| bank.agrees(&there)).expect_err(&format!("`{broken}` passed"));
-                assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
+                assert!(why.starts_with(reported), "`{broken}` is reported otherwise: {why}");
                 client
                     .batch_execute(
                         "UPDATE debitcredit.branch SET branch_balance = 0; UPDATE debitcredit.teller SET \

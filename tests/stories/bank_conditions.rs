@@ -1,5 +1,5 @@
-//! A bank that has been damaged is told from one that has not: each consistency condition of DebitCredit finds the
-//! fault that is its own, on both engines, and a run whose database keeps other books than it says fails.
+//! A bank that has been damaged is distinguished from one that has not: each consistency condition of DebitCredit finds
+//! the fault that is its own, on both engines, and a run whose database keeps other books than it says fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -351,11 +351,11 @@ fn doubled_and_lost_history_rows_are_found_by_count_and_conditions() {
     let lose = "CREATE TRIGGER fault AFTER INSERT ON history WHEN new.teller_id % 10 = 4 BEGIN
         DELETE FROM history WHERE rowid = new.rowid;
     END";
-    for (tampering, told, words) in [(double, "unasked", "more history rows"), (lose, "missing", "they are lost")] {
+    for (tampering, reported, words) in [(double, "unasked", "more history rows"), (lose, "missing", "they are lost")] {
         let place = TempDir::new().unwrap();
         let (code, summary) = worked(place.path(), tampering, "after");
         assert_eq!(code, Some(1), "{summary}");
-        assert!(summary["database"][told]["history_rows"].as_u64() > Some(0), "{}", summary["database"]);
+        assert!(summary["database"][reported]["history_rows"].as_u64() > Some(0), "{}", summary["database"]);
         assert!(summary["verdict"].to_string().contains(words), "{}", summary["verdict"]);
         assert_eq!(
             (state(&summary, "history rows").as_str(), state(&summary, "consistency").as_str()),
@@ -372,7 +372,7 @@ fn doubled_and_lost_history_rows_are_found_by_count_and_conditions() {
 /// By statements the database commits what a missing teller leaves of a transaction: that is an error of the run, and
 /// the check finds it.
 #[test]
-fn a_lost_teller_is_told_by_the_run() {
+fn a_lost_teller_is_reported_by_the_run() {
     let place = TempDir::new().unwrap();
     let (code, summary) = worked(place.path(), "DELETE FROM teller WHERE teller_id = 3", "after");
     assert_eq!(code, Some(1), "{summary}");

@@ -36,8 +36,8 @@ async fn failed<E: Sessions<DebitCredit>>(engine: &E) -> BTreeSet<String> {
     findings.into_iter().filter(|finding| !finding.held()).map(|finding| finding.id).collect()
 }
 
-/// Statements have committed when they know: that is told, and a new session goes on.
-async fn a_gap_is_told<E: Sessions<DebitCredit>>(engine: &E, turn: usize, input: &Input, whole: &Input) {
+/// Statements have committed when they know: that is reported, and a new session goes on.
+async fn a_gap_is_reported<E: Sessions<DebitCredit>>(engine: &E, turn: usize, input: &Input, whole: &Input) {
     let mut session = open_session(engine).await;
     match session.execute(input).await {
         Err(Failure::Unreadable(detail)) => {
@@ -181,7 +181,7 @@ fn sqlite_tells_a_missing_row() {
                 .unwrap()
                 .execute_batch(&format!("PRAGMA foreign_keys = off; {sql}"))
                 .unwrap();
-            block_on(a_gap_is_told(&sqlite(&file).0, turn, &input, &whole));
+            block_on(a_gap_is_reported(&sqlite(&file).0, turn, &input, &whole));
         }
     }
 }
@@ -222,7 +222,7 @@ fn postgres_tells_a_missing_row_and_by_procedures_leaves_nothing() {
                 // The session is as good as before.
                 session.execute(&whole).await.unwrap();
                 let statements: Postgres = support::open(&url, Via::Statements).await.unwrap();
-                a_gap_is_told(&statements, turn, &input, &whole).await;
+                a_gap_is_reported(&statements, turn, &input, &whole).await;
 
                 let back = format!("INSERT INTO {table} SELECT * FROM kept; DROP TABLE kept; DELETE FROM history");
                 let zero = "UPDATE branch SET branch_balance = 0; UPDATE teller SET teller_balance = 0; \

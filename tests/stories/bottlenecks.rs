@@ -114,8 +114,8 @@ fn waterfall(summary: &Value) -> Waterfall {
     for (name, parts) in &found.types {
         let sum: f64 = parts.parts.values().sum();
         assert!((sum - parts.response_us).abs() < 0.001 * parts.response_us, "{name}: {parts:?}");
-        let told = 1e3 * summary["transactions"][name]["response_ms"]["mean"].as_f64().unwrap();
-        assert!((told - parts.response_us).abs() < 0.001 * told, "{name}: {told} {parts:?}");
+        let reported = 1e3 * summary["transactions"][name]["response_ms"]["mean"].as_f64().unwrap();
+        assert!((reported - parts.response_us).abs() < 0.001 * reported, "{name}: {reported} {parts:?}");
     }
     found
 }
@@ -175,11 +175,12 @@ fn planted_waits_on_postgresql_are_named() {
     // Whoever waits for the row of a district waits for a Payment that waits for the warehouse: the one or the other is
     // the slowest, by whom the clients happen to meet.
     let within = hot.json()["statements_within"].as_array().unwrap().clone();
-    let is_of = |told: &Value, table: &str| {
-        told["routine"] == "payment" && told["text"].as_str().unwrap().starts_with(&format!("UPDATE tpcc.{table}"))
+    let is_of = |reported: &Value, table: &str| {
+        reported["routine"] == "payment"
+            && reported["text"].as_str().unwrap().starts_with(&format!("UPDATE tpcc.{table}"))
     };
     assert!(is_of(&within[0], "warehouse") || is_of(&within[0], "district"), "{within:?}");
-    let slow = within.iter().find(|told| is_of(told, "warehouse")).unwrap();
+    let slow = within.iter().find(|reported| is_of(reported, "warehouse")).unwrap();
     assert!(slow["us_per_call"].as_f64().unwrap() > 1e5, "each sleeps for a tenth of a second: {slow}");
     named(&found, &bottleneck);
     assert!(found.looks > 0, "{found:?}");
@@ -236,7 +237,7 @@ fn payments_that_sleep_are_named(url: &str, source: &str) {
     let found = waterfall(&done.json());
     assert_eq!(found.longest()[0].0, Part::RowLocks, "{found:?}");
     assert!(found.all.part(Part::OtherWaits) > 0.0, "the sleep: {found:?}");
-    assert!(found.sources.iter().any(|told| told.contains(source)), "{found:?}");
+    assert!(found.sources.iter().any(|reported| reported.contains(source)), "{found:?}");
 }
 
 /// With the performance schema and without it.
@@ -300,10 +301,10 @@ fn a_dip_is_explained(url: &str, place: &std::path::Path) {
     let (_, done) = done.end();
     assert_eq!(done.code, Some(0), "{done:?}");
 
-    let told = succeed(place, &["explain", "dip", "--json"]).json();
-    let dips = told["moments"].as_array().unwrap().iter().filter(|moment| moment["why"] == "dip");
+    let reported = succeed(place, &["explain", "dip", "--json"]).json();
+    let dips = reported["moments"].as_array().unwrap().iter().filter(|moment| moment["why"] == "dip");
     let held = dips.clone().find(|dip| dip["differences"][0]["cause"] == "lock_holder");
-    let held = held.unwrap_or_else(|| panic!("{told}"));
+    let held = held.unwrap_or_else(|| panic!("{reported}"));
     let words = held["differences"][0]["words"].as_str().unwrap();
     assert!(words.contains(&format!("session {holder} (not of the run")) && words.contains("w_ytd"), "{words}");
     let causes: Vec<&Value> =

@@ -101,8 +101,8 @@ fn commits_that_no_standby_had_are_found_lost() {
     let (_, done) = working.end();
     assert_eq!(done.code, Some(1), "{done:?}");
     let summary = done.json();
-    let told = &summary["connections"]["lookup"]["acknowledged"];
-    assert!(told["lost"].as_u64() > Some(0), "{told}");
+    let reported = &summary["connections"]["lookup"]["acknowledged"];
+    assert!(reported["lost"].as_u64() > Some(0), "{reported}");
     assert!(summary["consistency"]["failed"].to_string().contains("acknowledged"), "{}", summary["consistency"]);
     assert_eq!(node(&summary, "node 2")["role_end"], "primary");
     assert_eq!(json_file(&place.path().join("record"), file::HEADER)["status"], "complete");

@@ -56,8 +56,8 @@ fn every_command_of_the_page_does_what_it_says() {
     for command in commands {
         let words = shortened(&command, databases, &mut last);
         if done.insert(words.clone()) {
-            let told = succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
-            assert!(!told.out.is_empty() || !told.err.is_empty(), "{command}");
+            let reported = succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+            assert!(!reported.out.is_empty() || !reported.err.is_empty(), "{command}");
         }
     }
 }

@@ -42,7 +42,7 @@ fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
     let [before, after] = [0, 1].map(|side| slower["responses"]["new_order"][side]["p50"].as_f64().unwrap());
     assert!(before >= 20.0 && after >= 60.0, "{slower}");
 
-    // One is told from the other, whichever way round; only the slower one fails.
+    // One is distinguished from the other, whichever way round; only the slower one fails.
     assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "5%"]).code, Some(1));
     assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "90%"]).code, Some(0));
     let faster = succeed(place, &["compare", "slow", "a", "--fail-if-slower", "5%"]);
@@ -66,11 +66,12 @@ fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
     assert!(number("\"client CPU, µs\",", 4).is_finite());
     let markdown = succeed(place, &["compare", "a", "slow", "--format", "markdown"]).out;
     assert!(markdown.starts_with("**B is slower"), "{markdown}");
-    let told = markdown.split_once("| new\\_order p90, ms | ").and_then(|(_, rest)| rest.split(' ').next()).unwrap();
-    assert!((told.parse::<f64>().unwrap() - p90).abs() < 0.05 * p90, "{told} is not {p90}");
-    assert!(text_of_page(place, "a").contains(&format!("<td>{told}</td>")), "{told} is not in the page");
+    let reported =
+        markdown.split_once("| new\\_order p90, ms | ").and_then(|(_, rest)| rest.split(' ').next()).unwrap();
+    assert!((reported.parse::<f64>().unwrap() - p90).abs() < 0.05 * p90, "{reported} is not {p90}");
+    assert!(text_of_page(place, "a").contains(&format!("<td>{reported}</td>")), "{reported} is not in the page");
     let latex = succeed(place, &["compare", "a", "slow", "--format", "latex"]).out;
-    assert!(latex.contains(&format!("new\\_order p90, ms & {told} &")), "{latex}");
+    assert!(latex.contains(&format!("new\\_order p90, ms & {reported} &")), "{latex}");
 
     // A directory stands for the records in it; the same records on both sides are the same.
     let same = compare(place, &["b", "--with", "b/1", "b/2"]);
@@ -90,7 +91,7 @@ fn runs_that_are_not_alike_are_compared_under_protest() {
     let alike = succeed(place, &["compare", "a", "b"]);
     assert!(!alike.out.contains("differs"), "{alike:?}");
     assert!(alike.err.contains("one run a side"), "{alike:?}");
-    for (file, from, to, told) in [
+    for (file, from, to, reported) in [
         ("summary.json", "\"scale\": 2", "\"scale\": 3", "\nscale    2  3\n"),
         ("summary.json", "\"clients\": 4", "\"clients\": 5", "\nclients  4  5\n"),
         (
@@ -108,7 +109,7 @@ fn runs_that_are_not_alike_are_compared_under_protest() {
         assert_ne!(text, changed, "{from} in {text}");
         fs::write(&path, changed).unwrap();
         let done = succeed(place, &["compare", "a", "b"]);
-        assert!(done.out.contains(told), "{told}: {done:?}");
+        assert!(done.out.contains(reported), "{reported}: {done:?}");
         fs::write(&path, text).unwrap();
     }
 }
@@ -134,13 +135,16 @@ fn runs_that_differ_in_durability_are_ranked_only_if_asked_for() {
     let refused = compare(place, &["a", "b"]);
     assert_eq!(refused["throughput"]["finding"], "not_ranked", "{refused}");
     assert_eq!(refused["not_ranked"], "not known in A, may lose commits (fsync=off) in B");
-    let told = succeed(place, &["compare", "a", "b"]);
-    assert!(told.out.contains("Not ranked: they differ in durability") && !told.out.contains("faster"), "{told:?}");
-    assert!(told.out.contains("--across-durability"), "{told:?}");
-    // Nor does anything else suggest a winner: the values of both are told, and no change.
+    let reported = succeed(place, &["compare", "a", "b"]);
+    assert!(
+        reported.out.contains("Not ranked: they differ in durability") && !reported.out.contains("faster"),
+        "{reported:?}"
+    );
+    assert!(reported.out.contains("--across-durability"), "{reported:?}");
+    // Nor does anything else suggest a winner: the values of both are reported, and no change.
     let quiet = |text: &str| !text.contains("Effect size") && !text.contains("+") && !text.contains("changed by");
-    assert!(quiet(&told.out) && told.out.contains("new_order p90"), "{told:?}");
-    let p90 = told.out.lines().find(|line| line.starts_with("new_order p90")).unwrap();
+    assert!(quiet(&reported.out) && reported.out.contains("new_order p90"), "{reported:?}");
+    let p90 = reported.out.lines().find(|line| line.starts_with("new_order p90")).unwrap();
     assert!(p90.ends_with(" -"), "{p90}");
     for form in ["markdown", "latex"] {
         let table = succeed(place, &["compare", "a", "b", "--format", form]).out;

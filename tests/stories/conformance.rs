@@ -94,7 +94,7 @@ fn sqlite_conforms() {
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::sqlite(&options.file, table, sink);
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         let stranger = rusqlite::Connection::open(&options.file).unwrap();
-        faults::are_told(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
+        faults::are_found(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
     });
 }
 
@@ -124,7 +124,7 @@ fn postgres_conforms_by_statements_and_by_procedures() {
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
         both_conform(&engines, suite::SCRIPT, rows).await;
         client.batch_execute("SET search_path TO tpcc").await.unwrap();
-        faults::are_told(&engines[0], &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
+        faults::are_found(&engines[0], &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
     });
 }
 
@@ -159,7 +159,7 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
         let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
         both_conform(&engines, suite::SCRIPT, rows).await;
-        faults::are_told(&engines[1], &manifest(), async |sql| client.query_drop(sql).await.unwrap()).await;
+        faults::are_found(&engines[1], &manifest(), async |sql| client.query_drop(sql).await.unwrap()).await;
     });
 }
 
@@ -339,7 +339,7 @@ fn postgresql_conforms_over_odbc() {
         let engine = odbc_conforms(&url, Via::Statements, true, &script, rows).await;
         let stranger = support::client(&server.url()).await;
         stranger.batch_execute("SET search_path TO public").await.unwrap();
-        faults::are_told(&engine, &manifest(), async |sql| stranger.batch_execute(sql).await.unwrap()).await;
+        faults::are_found(&engine, &manifest(), async |sql| stranger.batch_execute(sql).await.unwrap()).await;
     });
 }
 
@@ -366,8 +366,8 @@ fn mariadb_conforms_over_odbc() {
         let [_, engine] = both_ways_conform(&place.url(), &mut client).await;
         assert_eq!(Engine::<Tpcc>::procedures(&engine).await, Ok(Procedures::Own));
         let mut stranger = support::mysql_client(&server.url(), Some("bench")).await;
-        faults::are_told(&engine, &manifest(), async |sql| stranger.query_drop(sql).await.unwrap()).await;
-        // A procedure of somebody else is told, made anew on request, and dropped with the tables.
+        faults::are_found(&engine, &manifest(), async |sql| stranger.query_drop(sql).await.unwrap()).await;
+        // A procedure of somebody else is reported, made anew on request, and dropped with the tables.
         stranger.query_drop("DROP PROCEDURE delivery").await.unwrap();
         stranger.query_drop("CREATE PROCEDURE delivery(w INT, c INT) SELECT ''").await.unwrap();
         let other = Engine::<Tpcc>::procedures(&engine).await;
@@ -381,8 +381,8 @@ fn mariadb_conforms_over_odbc() {
     });
 }
 
-/// The dialects of databases that are not here, on a MariaDB that understands them: PL/SQL in its mode for it, SQL PL as
-/// what both have of the standard.
+/// The dialects of databases that are not here, on a MariaDB that understands them: PL/SQL in its mode for it, SQL PL
+/// as what both have of the standard.
 #[cfg(feature = "odbc")]
 fn conforms_on_a_stand_in(dialect: &str) {
     let Some((server, url)) = odbc::Place::stand_in(dialect) else { return };
@@ -421,7 +421,7 @@ fn sqlite_conforms_over_odbc() {
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::sqlite(&options.file, table, sink);
         let engine = odbc_conforms(&url, Via::Statements, false, suite::SCRIPT, rows).await;
         let stranger = rusqlite::Connection::open(&options.file).unwrap();
-        faults::are_told(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
+        faults::are_found(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
     });
 }
 
@@ -437,7 +437,7 @@ fn virtuoso_conforms_by_procedures() {
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         work_side_by_side(&engine).await;
         let sql = async |sql: &str| connection.execute(sql).map(|_| ()).unwrap();
-        faults::are_told(&engine, &manifest(), sql).await;
+        faults::are_found(&engine, &manifest(), sql).await;
     });
 }
 
@@ -456,7 +456,7 @@ fn a_wrong_statement_does_not_pass() {
         ("SELECT min(no_o_id)", "SELECT max(no_o_id)", ("deliveries", suite::few_deliveries), "deliveries"),
         ("d_next_o_id - 20", "d_next_o_id - 19", ("levels", suite::stock_levels), "levels"),
     ];
-    for (right, broken, step, told) in wrong {
+    for (right, broken, step, reported) in wrong {
         let all = statements(Wire::Sqlite);
         assert!(all.contains(right), "the statements have no `{right}` to break");
         let statements = all.replace(right, broken);
@@ -468,7 +468,7 @@ fn a_wrong_statement_does_not_pass() {
             dump::sqlite(&options.file, table, sink)
         }));
         let why = outcome.expect_err(&format!("`{broken}` passed"));
-        assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
+        assert!(why.starts_with(reported), "`{broken}` is reported otherwise: {why}");
     }
 }
 
@@ -494,7 +494,7 @@ fn a_wrong_plain_statement_does_not_pass() {
     if odbc::Place::sqlite().is_none() {
         return;
     }
-    for (right, broken, step, told) in wrong {
+    for (right, broken, step, reported) in wrong {
         let all = Dialect::choose(Wire::Odbc, Some("plain")).unwrap().text(Tpcc::NAME, "statements.sql").unwrap();
         assert!(all.contains(right), "the statements have no `{right}` to break");
         let statements = all.replace(right, broken);
@@ -505,7 +505,7 @@ fn a_wrong_plain_statement_does_not_pass() {
             dump::sqlite(&options.file, table, sink)
         }));
         let why = outcome.expect_err(&format!("`{broken}` passed"));
-        assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
+        assert!(why.starts_with(reported), "`{broken}` is reported otherwise: {why}");
     }
 }
 
@@ -515,18 +515,18 @@ fn sessions_side_by_side_agree_with_sqlite() {
     block_on(side_by_side(&Sqlite::open(options).unwrap()));
 }
 
-/// What several sessions were told together is what the database holds, and all conditions hold.
+/// What several sessions reported together is what the database holds, and all conditions hold.
 pub async fn side_by_side<E: Sessions<Tpcc>>(engine: &E) {
     work_side_by_side(engine).await;
     holds(engine).await;
 }
 
-/// What several sessions were told together is what the database holds.
+/// What several sessions reported together is what the database holds.
 pub async fn work_side_by_side<E: Sessions<Tpcc>>(engine: &E) {
     const SESSIONS: u64 = 4;
     let before = engine.effects().await.unwrap();
     let delivered = Mutex::new(BTreeSet::new());
-    let told: Vec<Vec<u64>> = std::thread::scope(|scope| {
+    let reported: Vec<Vec<u64>> = std::thread::scope(|scope| {
         let work = |number| {
             let delivered = &delivered;
             move || block_on(work(engine, number, delivered))
@@ -538,14 +538,14 @@ pub async fn work_side_by_side<E: Sessions<Tpcc>>(engine: &E) {
     for (number, name) in Tpcc::EFFECTS.iter().enumerate() {
         let grown = after[number] - before[number];
         assert!(grown > 0, "no {name} at all");
-        assert_eq!(grown, told.iter().map(|told| told[number] as i64).sum::<i64>(), "{name}");
+        assert_eq!(grown, reported.iter().map(|reported| reported[number] as i64).sum::<i64>(), "{name}");
     }
 }
 
 /// Warehouse, district and number of an order.
 type OrderKey = (i32, usize, i32);
 
-/// One session's transactions, each tried until it is done; their effects as it was told.
+/// One session's transactions, each tried until it is done; their effects as it was reported.
 async fn work<E: Sessions<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTreeSet<OrderKey>>) -> Vec<u64> {
     const TRANSACTIONS: usize = 150;
     let terminals = Tpcc::terminals(WAREHOUSES, &Tpcc::parameters(&population()), 42).unwrap();

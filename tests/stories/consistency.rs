@@ -1,5 +1,5 @@
-//! A database that has been damaged is told from one that has not: each consistency condition and invariant of TPC-C
-//! finds the fault that is its own, names the row, and stays silent otherwise. In a file, and in MariaDB.
+//! A database that has been damaged is distinguished from one that has not: each consistency condition and invariant of
+//! TPC-C finds the fault that is its own, names the row, and stays silent otherwise. In a file, and in MariaDB.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -240,8 +240,8 @@ fn mariadb_finds_faults_by_the_conditions_they_break_and_by_no_other() {
         (Some(1), 1, 28),
         "{done:?}"
     );
-    let told = ["payment_cnt         FAILED in 1 row:", "w_id=1 d_id=6 c_id=17 c_payment_cnt=1 payments=2"];
-    assert!(told.iter().all(|line| done.out.contains(line)), "{done:?}");
+    let reported = ["payment_cnt         FAILED in 1 row:", "w_id=1 d_id=6 c_id=17 c_payment_cnt=1 payments=2"];
+    assert!(reported.iter().all(|line| done.out.contains(line)), "{done:?}");
 }
 
 #[test]

@@ -18,7 +18,8 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What the clock of a database and that of the run may differ by, in microseconds, if the run begins on a busy machine.
+/// What the clock of a database and that of the run may differ by, in microseconds, if the run begins on a busy
+/// machine.
 const CLOCKS: i64 = 5_000_000;
 /// Ten terminals that send some 80 transactions a second.
 const PACED: [&str; 10] =
@@ -80,17 +81,17 @@ fn rule(summary: &Value) -> &Value {
 fn is_true(record: &Path, summary: &Value, stored: &Stored) {
     let (lines, whole) = zcat(record);
     assert!(whole);
-    let mut told = Stored::new();
+    let mut reported = Stored::new();
     for line in &lines {
         assert!(line.queued <= line.completed, "{line:?}");
         for order in &line.orders {
             let (carrier, first, last) = stored.get(order).unwrap_or_else(|| panic!("{order:?} was not delivered"));
             assert_eq!(*carrier, line.carrier, "{order:?}");
             assert!(line.queued - CLOCKS <= *first && *last <= line.completed + CLOCKS, "{line:?}: {first} to {last}");
-            assert!(told.insert(*order, (*carrier, *first, *last)).is_none(), "{order:?} twice");
+            assert!(reported.insert(*order, (*carrier, *first, *last)).is_none(), "{order:?} twice");
         }
     }
-    assert_eq!(&told, stored);
+    assert_eq!(&reported, stored);
     assert!(lines.len() > 3, "{lines:?}");
 
     let done = summary["outcomes"]["delivery"]["completed"].as_u64().unwrap();

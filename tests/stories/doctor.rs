@@ -116,9 +116,12 @@ fn what_a_killed_doctor_left_is_removed_and_nothing_of_others() {
                 false => client(&url).await.batch_execute(&format!("CREATE SCHEMA {elsewhere}")).await.unwrap(),
             }
         });
-        let told = run(place.path(), &["doctor", "--db", &url]);
+        let reported = run(place.path(), &["doctor", "--db", &url]);
         for other in of_others.iter().map(String::as_str).chain([elsewhere]) {
-            assert!(told.out.contains(&format!("{other}: made by another doctor, which may still run")), "{told:?}");
+            assert!(
+                reported.out.contains(&format!("{other}: made by another doctor, which may still run")),
+                "{reported:?}"
+            );
         }
         assert_eq!(schemas().len(), of_others.len() + 1, "{:?}", schemas());
         at_work.signal(Signal::SIGCONT);

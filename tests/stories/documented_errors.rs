@@ -102,8 +102,8 @@ fn turns(planted: &[Planted], raise: impl Fn(usize, &Planted) -> String) -> (usi
     (3 * planted.len(), cases.collect::<Vec<_>>().join("\n"))
 }
 
-/// A run in which each error was met often enough: what came of it, and how often each was raised in it. `raised` counts
-/// each error.
+/// A run in which each error was met often enough: what came of it, and how often each was raised in it. `raised`
+/// counts each error.
 fn until_all_are_met(url: &str, via: &str, raised: impl Fn() -> Vec<i64>) -> (Value, Vec<i64>) {
     let place = TempDir::new().unwrap();
     let command = ["run", "debitcredit", "--db", url, "--via", via, "--clients", "1", "--ramp-up", "0s", "--json"];
@@ -124,18 +124,18 @@ fn until_all_are_met(url: &str, via: &str, raised: impl Fn() -> Vec<i64>) -> (Va
 fn are_counted(summary: &Value, planted: &[Planted], raised: &[i64], forgotten: i64) {
     let nearly = |counted: i64, raised: i64| (raised - 1..=raised).contains(&counted);
     let sum = |wanted: Told| -> i64 {
-        let of_kind = planted.iter().zip(raised).filter(|((_, _, told), _)| *told == wanted);
+        let of_kind = planted.iter().zip(raised).filter(|((_, _, reported), _)| *reported == wanted);
         of_kind.map(|(_, times)| *times).sum()
     };
     for reason in ["serialization", "deadlock", "lock_timeout"] {
         let counted = summary["retries"].get(reason).map_or(0, |count| count.as_i64().unwrap());
         assert!(nearly(counted, sum(Retried(reason))), "{reason}: {} {raised:?}", summary["retries"]);
     }
-    for ((code, text, told), times) in planted.iter().zip(raised) {
+    for ((code, text, reported), times) in planted.iter().zip(raised) {
         let words = summary["errors"].as_object().unwrap().iter();
         let counted: i64 =
             words.filter(|(words, _)| words.contains(text)).map(|(_, count)| count.as_i64().unwrap()).sum();
-        let expected = if *told == Failed { *times } else { 0 };
+        let expected = if *reported == Failed { *times } else { 0 };
         assert!(nearly(counted, expected) || counted == expected, "{code}: {} {raised:?}", summary["errors"]);
     }
     let connections = &summary["connections"];
@@ -159,7 +159,7 @@ fn raised_by_postgres(url: &str, planted: &[Planted]) -> Vec<i64> {
 }
 
 #[test]
-fn what_distributed_databases_answer_over_postgresqls_wire_is_told_apart() {
+fn what_distributed_databases_answer_over_postgresqls_wire_is_distinguished() {
     let Some(()) = require_postgres() else { return };
     let (server, place) = (small_server(), TempDir::new().unwrap());
     let (own, port) = (server.tcp_url(), server.port());
@@ -186,7 +186,7 @@ fn what_distributed_databases_answer_over_postgresqls_wire_is_told_apart() {
         ));
         // Of commits of unknown fate, some have been carried out.
         let wire = Forgetful::to(port, "40003", "result is ambiguous: context done during commit");
-        let forgets = planted.iter().any(|(_, _, told)| *told == UnknownFate);
+        let forgets = planted.iter().any(|(_, _, reported)| *reported == UnknownFate);
         let through = url(if forgets { wire.port } else { port }, dialect);
         let (summary, raised) = until_all_are_met(&through, "statements", || {
             let forgotten = forgets.then(|| wire.forgotten() as i64);
@@ -213,7 +213,7 @@ fn raised_by_mariadb(url: &str, planted: &[Planted]) -> Vec<i64> {
 }
 
 #[test]
-fn what_distributed_databases_answer_over_mysqls_wire_is_told_apart() {
+fn what_distributed_databases_answer_over_mysqls_wire_is_distinguished() {
     let Some(()) = require_mariadb() else { return };
     let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
     let own = server.tcp_url();

@@ -38,8 +38,8 @@ fn two_databases_take_turns_on_copies_of_one() {
     let mut refused = found.clone();
     (refused["lead"], refused["sentence"]) = ("not_ranked".into(), "Not ranked: they differ.".into());
     std::fs::write(place.join("graymark-runs/duet/duet.json"), refused.to_string()).unwrap();
-    let told = succeed(place, &["report", "twins"]).out;
-    assert!(!told.contains("one after the other in the same time") && !told.contains(" %"), "{told}");
+    let reported = succeed(place, &["report", "twins"]).out;
+    assert!(!reported.contains("one after the other in the same time") && !reported.contains(" %"), "{reported}");
     let left: Vec<_> = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["graymark-runs"], "its databases are gone");
 }

@@ -65,7 +65,7 @@ fn loses(found: (Value, Vec<String>, Value), why: &str) {
 /// Nothing of the settings speaks against its commits, which shows nothing.
 fn waits(found: (Value, Vec<String>, Value)) {
     let (durability, first, rule) = found;
-    // Where temporary files are in memory, that is told, and nothing else.
+    // Where temporary files are in memory, that is reported, and nothing else.
     let in_memory = |risk: &Value| risk.as_str().unwrap().contains("in memory");
     let risks = durability["risks"].as_array().unwrap();
     assert!(risks.iter().all(in_memory), "{durability}");
@@ -76,7 +76,7 @@ fn waits(found: (Value, Vec<String>, Value)) {
 }
 
 #[test]
-fn sqlite_that_does_not_wait_at_each_commit_is_told() {
+fn sqlite_that_does_not_wait_at_each_commit_is_reported() {
     let place = loaded();
     waits(durability(place.path(), "sqlite:loaded.db", "full"));
     loses(durability(place.path(), "sqlite:loaded.db?synchronous=normal", "normal"), "synchronous=normal");
@@ -87,7 +87,7 @@ fn sqlite_that_does_not_wait_at_each_commit_is_told() {
 /// What matters is what the run's own sessions have: a role may be set otherwise than the server, and a table otherwise
 /// than all.
 #[test]
-fn postgresql_that_does_not_wait_for_the_disk_is_told() {
+fn postgresql_that_does_not_wait_for_the_disk_is_reported() {
     let Some(()) = require_postgres() else { return };
     let start = |more: &[(&str, &str)]| {
         let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
@@ -117,7 +117,7 @@ fn postgresql_that_does_not_wait_for_the_disk_is_told() {
 }
 
 #[test]
-fn mariadb_that_does_not_wait_for_the_disk_is_told() {
+fn mariadb_that_does_not_wait_for_the_disk_is_reported() {
     let Some(()) = require_mariadb() else { return };
     let server = loaded_mariadb_in(open_directory(), &[("innodb_flush_log_at_trx_commit", "1")]);
     let (place, url) = (TempDir::new().unwrap(), server.url());

@@ -71,7 +71,7 @@ fn a_run_begins_with_empty_caches_if_asked_to() {
     assert!(refused.code == Some(2) && refused.err.contains("--cold: the caches of simulated"), "{refused:?}");
 }
 
-/// What a scan that was told as JSON says of each pass.
+/// What a scan that was reported as JSON says of each pass.
 fn scanned(done: &Done, first: &str) -> Value {
     let scan = done.json();
     let passes = scan["passes"].as_array().unwrap();
@@ -97,10 +97,10 @@ fn an_embedded_database_is_read_from_end_to_end() {
     let place = loaded();
     let scan = scanned(&succeed(place.path(), &["scan", "--db", "sqlite:loaded.db", "--json"]), "cold");
     assert!(scan["caches"]["how"].as_str().unwrap().contains("page cache"), "{scan}");
-    let told = succeed(place.path(), &["scan", "--db", "sqlite:loaded.db", "--out", "serial"]);
-    let total = told.out.lines().find(|line| line.starts_with("total")).unwrap();
-    assert_eq!(total.split_whitespace().count(), 7, "{}", told.out);
-    assert!(told.out.contains("\nCold: ") && told.err.contains("scan: warm: stock: 100000 rows"), "{told:?}");
+    let results = succeed(place.path(), &["scan", "--db", "sqlite:loaded.db", "--out", "serial"]);
+    let total = results.out.lines().find(|line| line.starts_with("total")).unwrap();
+    assert_eq!(total.split_whitespace().count(), 7, "{}", results.out);
+    assert!(results.out.contains("\nCold: ") && results.err.contains("scan: warm: stock: 100000 rows"), "{results:?}");
     // Its record is reported, and stands in a table of systems.
     let report = succeed(place.path(), &["report", "serial"]).out;
     assert!(report.contains(total), "{report}");

@@ -33,10 +33,10 @@ fn does_not_pass_for_the_rollback_of_the_standard(engine: &Virtuoso) {
         "INSERT INTO tpcc.DBA.stock (s_i_id, {stock}) SELECT 200000, {stock} FROM tpcc.DBA.stock WHERE s_i_id = 1"
     );
     assert_eq!((contradicted(&[], 50), contradicted(&[], UNUSED_ITEM)), ("nothing", "nothing"));
-    let told = contradicted(&[item, &stock], UNUSED_ITEM);
-    assert!(told.starts_with("New-Order: committed, although an unused item was named"), "{told}");
-    let told = contradicted(&["DELETE FROM tpcc.DBA.item WHERE i_id = 200000 OR i_id = 50"], 50);
-    assert!(told.starts_with("New-Order: rolled back, although no unused item was named"), "{told}");
+    let reported = contradicted(&[item, &stock], UNUSED_ITEM);
+    assert!(reported.starts_with("New-Order: committed, although an unused item was named"), "{reported}");
+    let reported = contradicted(&["DELETE FROM tpcc.DBA.item WHERE i_id = 200000 OR i_id = 50"], 50);
+    assert!(reported.starts_with("New-Order: rolled back, although no unused item was named"), "{reported}");
 }
 
 /// What a session of Graymark's gets for an input.
@@ -123,7 +123,7 @@ fn it_runs_and_its_counts_agree() {
     assert!(matches!(done, Err(Failure::Unreadable(_))), "{done:?}");
     succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
 
-    // What hangs on the tables is told, and nothing is dropped; a manifest that cannot be read proves nothing.
+    // What hangs on the tables is reported, and nothing is dropped; a manifest that cannot be read proves nothing.
     with(&[
         "CREATE VIEW DB.DBA.low AS SELECT s_i_id FROM tpcc.DBA.stock",
         "CREATE TABLE DB.DBA.site (w INTEGER PRIMARY KEY, FOREIGN KEY (w) REFERENCES tpcc.DBA.warehouse (w_id))",
@@ -143,9 +143,9 @@ fn it_runs_and_its_counts_agree() {
     with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = (SELECT m FROM DB.DBA.kept)"]);
 
     does_not_pass_for_the_rollback_of_the_standard(&engine);
-    let told = succeed(place.path(), &["drop", "--db", &url]);
+    let reported = succeed(place.path(), &["drop", "--db", &url]);
     with(&["INSERT INTO tpcc.DBA.mine VALUES (1)"]);
-    assert!(told.err.contains("removed the tpcc tables"), "{told:?}");
+    assert!(reported.err.contains("removed the tpcc tables"), "{reported:?}");
     run(place.path(), &["check", "--db", &url]).refused(3, &["holds no tpcc tables"]);
 
     // Tables and procedures of somebody else.

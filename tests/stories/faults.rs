@@ -27,10 +27,10 @@ fn a_private_server_is_slowed_stopped_and_killed_on_time_and_loses_nothing() {
     let done = succeed(place.path(), &[&load[..], &times, &faults].concat());
 
     let events = fault_events(&place);
-    let told: Vec<(&str, u64)> =
+    let reported: Vec<(&str, u64)> =
         events.iter().map(|event| (event["event"].as_str().unwrap(), event["fault"].as_u64().unwrap())).collect();
     let expected = (0..3).flat_map(|fault| [("fault_began", fault), ("fault_ended", fault)]).collect::<Vec<_>>();
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert!(events.iter().all(|event| event.get("error").is_none()), "{events:?}");
     let at: Vec<f64> = events.iter().map(|event| event["at"].as_f64().unwrap()).collect();
     assert!(at.is_sorted() && at[0] >= 0.5 && at[4] >= 4.0, "{at:?}");
@@ -82,12 +82,15 @@ fn a_private_mariadb_stands_faults_of_all_kinds() {
     ];
     let faults: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", *fault]).collect();
     let summary = succeed(place.path(), &[&load[..], &times, &faults].concat()).json();
-    let told = summary["faults"].as_array().unwrap();
-    assert!(told.len() == 6 && told.iter().all(|fault| fault["error"].is_null()), "{told:?}");
+    let reported = summary["faults"].as_array().unwrap();
+    assert!(reported.len() == 6 && reported.iter().all(|fault| fault["error"].is_null()), "{reported:?}");
     let waited = |fault: &Value| fault["resilience"]["during"]["max_ms"].as_f64().unwrap_or_default();
-    assert!(waited(&told[2]) >= 400.0 && waited(&told[3]) >= 400.0, "{told:?}");
+    assert!(waited(&reported[2]) >= 400.0 && waited(&reported[3]) >= 400.0, "{reported:?}");
     let lost = |fault: &Value| fault["resilience"]["connections_lost"].as_u64();
-    assert!(lost(&told[3]) == Some(0) && lost(&told[4]) >= Some(1) && lost(&told[5]) >= Some(1), "{told:?}");
+    assert!(
+        lost(&reported[3]) == Some(0) && lost(&reported[4]) >= Some(1) && lost(&reported[5]) >= Some(1),
+        "{reported:?}"
+    );
     assert_eq!(summary["database"]["agrees"], json!(true), "{}", summary["database"]);
     assert_eq!(summary["consistency"]["failed"], json!([]));
     assert_eq!(summary["connections"]["lookup"]["acknowledged"]["lost"], json!(0), "{}", summary["connections"]);
@@ -128,7 +131,7 @@ fn a_fault_that_cannot_be_carried_out_is_refused_before_anything_is_done() {
         ("1s: kill", "needs a server that Graymark starts"),
         ("1s: stop for 1s", "(--fault '5s: script PATH')"),
         ("1s: partition node 2 for 1s", "needs a server that Graymark starts"),
-        ("1s: partition for 1s", "leads no sessions to this SQLite through a relay"),
+        ("1s: partition for 1s", "has no relay for this SQLite"),
         ("1s: script nowhere.sh", "nowhere.sh is not an executable file"),
         ("9s: script nowhere.sh", "make --duration longer"),
         ("1s: full disk for 1s", "needs data on a disk of Graymark's own"),

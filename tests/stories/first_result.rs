@@ -48,27 +48,28 @@ fn the_embedded_default_needs_nothing_but_the_command() {
         std::fs::remove_file(record.join(report)).unwrap();
     }
     let elsewhere = TempDir::new().unwrap();
-    let told = succeed(elsewhere.path(), &["report", record.to_str().unwrap()]);
+    let reported = succeed(elsewhere.path(), &["report", record.to_str().unwrap()]);
     let figure = summary["new_orders_per_minute"].as_f64().unwrap();
     let thousands = format!("{}", figure.round() as u64);
-    assert!(told.out.replace(',', "").contains(&thousands), "{figure} in\n{}", told.out);
+    assert!(reported.out.replace(',', "").contains(&thousands), "{figure} in\n{}", reported.out);
     complete(&record, &summary);
     let json = succeed(elsewhere.path(), &["report", record.to_str().unwrap(), "--json"]);
     assert_eq!(json.json(), summary);
 }
 
 #[test]
-fn without_json_the_result_is_told_as_text() {
+fn without_json_the_result_is_reported_as_text() {
     let place = TempDir::new().unwrap();
     // In less, each type of the mix would have to be lucky on a slow disk.
-    let told = succeed(place.path(), &["bench", "--duration", "4s", "--ramp-up", "0s", "--out", "record"]);
-    assert!(told.out.contains(" NOPM\n") && told.out.contains("record/report.html"), "{}", told.out);
+    let reported = succeed(place.path(), &["bench", "--duration", "4s", "--ramp-up", "0s", "--out", "record"]);
+    assert!(reported.out.contains(" NOPM\n") && reported.out.contains("record/report.html"), "{}", reported.out);
     let written = std::fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
-    assert_eq!(told.out.lines().next(), written.lines().next());
+    assert_eq!(reported.out.lines().next(), written.lines().next());
     // A first run in which nothing is wrong alarms nobody.
     let busy = ["! Machine not quiet", "still under way when the measurement ended", "! No transaction completed in "];
-    let alarms = told.out.lines().filter(|line| line.starts_with("! ") && !busy.iter().any(|word| line.contains(word)));
-    assert!(told.out.lines().count() <= 10 && alarms.count() == 0, "{}", told.out);
+    let alarms =
+        reported.out.lines().filter(|line| line.starts_with("! ") && !busy.iter().any(|word| line.contains(word)));
+    assert!(reported.out.lines().count() <= 10 && alarms.count() == 0, "{}", reported.out);
     let full = succeed(place.path(), &["report", "record", "--full"]);
     assert_eq!(full.out, written);
 }
@@ -183,7 +184,7 @@ fn a_plan_of_old_keeps_its_meaning() {
 }
 
 #[test]
-fn another_mix_is_run_and_told() {
+fn another_mix_is_run_and_reported() {
     let place = TempDir::new().unwrap();
     let mixed = |more: &[&str]| {
         let fixed = ["run", "--db", "simulated:service=1ms", "--duration", "4s", "--ramp-up", "0s", "--json"];
@@ -291,13 +292,13 @@ fn honest(summary: &Value) {
         assert!(summary.pointer(key).is_some_and(|value| !value.is_null()), "{key} is not in {summary}");
     }
     for transaction in TRANSACTIONS {
-        let told = &summary["transactions"][transaction];
+        let reported = &summary["transactions"][transaction];
         for key in ["completed", "rolled_back", "errors", "retries"] {
-            assert!(told[key].is_u64(), "{transaction}.{key}: {told}");
+            assert!(reported[key].is_u64(), "{transaction}.{key}: {reported}");
         }
         for time in ["response_ms", "service_ms"] {
             for key in ["mean", "p50", "p90", "p95", "p99", "p999", "max"] {
-                assert!(told[time][key].is_f64(), "{transaction}.{time}.{key}: {told}");
+                assert!(reported[time][key].is_f64(), "{transaction}.{time}.{key}: {reported}");
             }
         }
     }
@@ -509,8 +510,8 @@ fn a_record_that_cannot_be_written_is_an_error_after_its_result() {
     let json = bench("--json --out record");
     assert_eq!(json.code, Some(4), "{json:?}");
     assert!(json.json()["new_orders_per_minute"].as_f64().unwrap() > 0.0, "{json:?}");
-    let told = json.err.lines().last().unwrap_or_default();
-    assert!(told.starts_with("graymark: cannot write record/") && told.contains("ulimit -f"), "{json:?}");
+    let reported = json.err.lines().last().unwrap_or_default();
+    assert!(reported.starts_with("graymark: cannot write record/") && reported.contains("ulimit -f"), "{json:?}");
     assert_eq!(json_file(&place.path().join("record"), file::HEADER)["status"], "partial");
     let text = bench("--out record-2");
     assert_eq!(text.code, Some(4), "{text:?}");
@@ -537,7 +538,7 @@ fn a_terminal_gets_nothing_to_obey_from_a_database() {
     let mut said = Vec::new();
     for more in [&["--json", "--out", "record"][..], &["--out", "record-2"]] {
         let done = run(place.path(), &[&["run"], &short[..], more].concat());
-        assert!(done.err.contains("alert(1)"), "the trigger is told: {done:?}");
+        assert!(done.err.contains("alert(1)"), "the trigger is reported: {done:?}");
         said.extend([done.out, done.err]);
     }
     said.push(run(place.path(), &["report", "record"]).out);
@@ -559,8 +560,11 @@ fn a_terminal_gets_nothing_to_obey_from_a_database() {
 fn each_step_is_shown_if_asked_for_and_nothing_else_changes() {
     let place = loaded();
     let check = |verbose: &[&str]| succeed(place.path(), &[&["check", "--db", "sqlite:loaded.db"], verbose].concat());
-    let (quiet, told) = (check(&[]), check(&["-v"]));
-    assert!(told.err.contains("INFO opening the database") && told.err.contains("sqlite:loaded.db"), "{told:?}");
+    let (quiet, reported) = (check(&[]), check(&["-v"]));
+    assert!(
+        reported.err.contains("INFO opening the database") && reported.err.contains("sqlite:loaded.db"),
+        "{reported:?}"
+    );
     assert!(!quiet.err.contains("opening the database"), "{quiet:?}");
-    assert_eq!(quiet.out, told.out);
+    assert_eq!(quiet.out, reported.out);
 }

@@ -18,8 +18,8 @@ fn drawn(seen: &str) -> Vec<String> {
     text.split(['\r', '\n']).map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 
-/// No moving line wraps, no part of it is cut within, none of a run's steps is without one, and the first screen has ten
-/// lines at most, which fit.
+/// No moving line wraps, no part of it is cut within, none of a run's steps is without one, and the first screen has
+/// ten lines at most, which fit.
 #[test]
 fn progress_and_first_screen_fit_narrow_terminals() {
     let place = loaded();

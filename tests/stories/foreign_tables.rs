@@ -58,7 +58,7 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     let file = rusqlite::Connection::open(place.path().join("loaded.db")).unwrap();
     let stock = || file.query_row("SELECT count(*) FROM stock", [], |row| row.get::<_, i64>(0)).unwrap();
     let manifest: String = file.query_row("SELECT manifest FROM graymark_manifest", [], |row| row.get(0)).unwrap();
-    for (damage, told) in [
+    for (damage, reported) in [
         ("UPDATE graymark_manifest SET manifest = 'x'", "cannot be read"),
         ("UPDATE graymark_manifest SET manifest = json_set(manifest, '$.format', 2)", "format 2"),
         ("UPDATE graymark_manifest SET manifest = json_set(manifest, '$.scale', 0)", "its scale is 0"),
@@ -66,13 +66,13 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     ] {
         file.execute_batch(damage).unwrap();
         for command in [&["drop"], &["check"]] {
-            with(command).refused(DATABASE, &[told, "leaves alone"]);
+            with(command).refused(DATABASE, &[reported, "leaves alone"]);
         }
         assert_eq!(stock(), 100_000);
         file.execute_batch("DELETE FROM graymark_manifest").unwrap();
         file.execute("INSERT INTO graymark_manifest VALUES ('tpcc', ?1, 1)", [&manifest]).unwrap();
     }
-    // What hangs on the tables is told, and nothing is dropped.
+    // What hangs on the tables is reported, and nothing is dropped.
     file.execute_batch(
         "CREATE VIEW low AS SELECT s_i_id FROM stock; CREATE TABLE mine (w REFERENCES warehouse (w_id))",
     )
@@ -192,7 +192,7 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     on(&own, &["drop", "debitcredit"]).refused(USAGE, &["holds the workload tpcc"]);
     on(&own, &["load", "debitcredit"]).refused(USAGE, &["holds the workload tpcc"]);
 
-    // What hangs on the tables is told, and nothing is dropped.
+    // What hangs on the tables is reported, and nothing is dropped.
     let quoted = "\"My \"\"own\"\"'s\"";
     asked(
         &url,

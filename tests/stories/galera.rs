@@ -63,15 +63,15 @@ fn a_node_is_synchronized_only_when_the_others_have_heard_of_it() {
     block_on(async {
         let engine = open_mysql("mysql:local?nodes=3&buffers=64MB", Via::Statements).await.unwrap();
         let others = || engine.servers().iter().take(2);
-        let cut_off = |off| Engine::<DebitCredit>::cut_off(&engine, 3, off);
+        let cut_off = |off| Engine::<DebitCredit>::partition_node(&engine, 3, off);
         cut_off(true).await.unwrap();
         others().for_each(|node| node.pause().unwrap());
         let mut joined = pin!(cut_off(false));
         let early = tokio::time::timeout(Duration::from_secs(2), &mut joined).await;
         others().for_each(PrivateServer::resume);
         assert!(early.is_err(), "{early:?}, while no other node ran");
-        let told = joined.await.unwrap();
-        assert!(told.starts_with("node 3 was partitioned from the others; it was synchronized"), "{told}");
+        let reported = joined.await.unwrap();
+        assert!(reported.starts_with("node 3 was partitioned from the others; it was synchronized"), "{reported}");
     });
 }
 

@@ -297,7 +297,7 @@ fn a_server_gets_its_part_of_a_cpu_and_its_group_goes_also_after_a_kill() {
 }
 
 #[test]
-fn a_server_that_needs_more_than_its_bound_is_told() {
+fn a_server_that_needs_more_than_its_bound_is_reported() {
     let Some(()) = require_postgres() else { return };
     let place = TempDir::new().unwrap();
     let done = run(place.path(), &["bench", "--db", "postgres:local?memory=8MB", "--duration", "1s"]);
@@ -321,7 +321,7 @@ fn a_server_that_needs_more_than_its_bound_is_told() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_done() {
+fn mistakes_are_reported_before_anything_is_done() {
     let place = TempDir::new().unwrap();
     std::fs::write(place.path().join("paced.toml"), "pace = \"standard\"\n").unwrap();
     for (arguments, code, words) in [

@@ -108,7 +108,7 @@ fn sessions_follow_the_writer_when_its_host_is_lost() {
     primary.control(&["-m", "immediate", "-w", "stop"]);
     at_work.wait_for("run: session");
     run(place.path(), &["check", "debitcredit", "--db", &primary_wanted])
-        .refused(3, &["no host of the URL takes the connection", &hosts[0], &format!("{} is a standby", hosts[1])]);
+        .refused(3, &["no host of the URL accepted the connection", &hosts[0], &format!("{} is a standby", hosts[1])]);
     standby.control(&["-w", "promote"]);
     at_work.wait_for("run: session 0 reconnected");
     let alone = format!("postgres://postgres@{}/postgres", hosts[1]);
@@ -131,8 +131,8 @@ fn sessions_follow_the_writer_when_its_host_is_lost() {
     assert_eq!((old["outages"].as_array().unwrap().len(), number(new, "lost")), (1, 0), "{old} {new}");
     let events = std::fs::read_to_string(place.path().join("record/events.jsonl")).unwrap();
     assert!(events.contains(&format!("\"host\":\"{}\"", hosts[0])) && events.contains(&hosts[1]), "{events}");
-    let told = succeed(place.path(), &["report", "record", "--full"]).out;
-    assert!(told.contains("Hosts") && told.contains("without sessions from second"), "{told}");
+    let reported = succeed(place.path(), &["report", "record", "--full"]).out;
+    assert!(reported.contains("Hosts") && reported.contains("without sessions from second"), "{reported}");
     let standby_wanted = run(place.path(), &["check", "debitcredit", "--db", &url("standby")]);
     standby_wanted.refused(3, &[&format!("{} is the primary", hosts[1])]);
 }

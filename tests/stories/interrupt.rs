@@ -54,8 +54,8 @@ fn a_run_ends(signal: Signal) {
     let record = place.path().join("record");
     assert_eq!(json_file(&record, file::SUMMARY), summary);
     assert_eq!(json_file(&record, file::HEADER)["status"], "partial");
-    let told = succeed(place.path(), &["report", "record", "--full"]);
-    assert!(told.out.contains("the run was interrupted"), "{}", told.out);
+    let reported = succeed(place.path(), &["report", "record", "--full"]);
+    assert!(reported.out.contains("the run was interrupted"), "{}", reported.out);
     succeed(place.path(), &["check", "--db", "sqlite:loaded.db"]);
 }
 
@@ -116,8 +116,8 @@ fn a_second_interrupt_ends_a_run_at_once() {
         assert_eq!(done.code, INTERRUPTED, "{done:?}");
         // On a busy machine it may have ended by itself before the second signal.
         if json_file(&place.path().join(record), file::HEADER)["status"] != "partial" {
-            let told = succeed(place.path(), &["report", record]);
-            assert!(told.out.contains("was killed"), "{}", told.out);
+            let reported = succeed(place.path(), &["report", record]);
+            assert!(reported.out.contains("was killed"), "{}", reported.out);
             return;
         }
     }

@@ -56,7 +56,7 @@ fn a_run_is_loaded_run_checked_and_recorded_by_a_call() {
             steps.push("load began");
         }
         Event::Step(Step::Checked(finding)) => held += u32::from(finding.held()),
-        Event::Step(told) => steps.extend(step(told)),
+        Event::Step(reported) => steps.extend(step(reported)),
         Event::Second { phase: Phase::Measurement, interval, .. } => {
             completed += interval.transactions.iter().map(|measured| measured.counted).sum::<u64>();
         }
@@ -88,10 +88,10 @@ fn a_run_is_loaded_run_checked_and_recorded_by_a_call() {
     // The other calls, on what the run has used.
     let task = || Task::new(plan(place.path()));
     assert!(task().load().unwrap().unwrap().report.is_none(), "it is loaded");
-    let mut told = 0;
-    let count = |event: &Event| told += u32::from(matches!(event, Event::Step(Step::Checked(_))));
+    let mut reported = 0;
+    let count = |event: &Event| reported += u32::from(matches!(event, Event::Step(Step::Checked(_))));
     let findings = task().on_event(count).check(Depth::Usual).unwrap().unwrap();
-    assert!(findings.len() > 12 && findings.iter().all(Finding::held) && told as usize == findings.len());
+    assert!(findings.len() > 12 && findings.iter().all(Finding::held) && reported as usize == findings.len());
     let scan = task().scan(false, Some(place.path().join("serial"))).unwrap().unwrap().scan;
     assert_eq!((scan.passes.len(), scan.passes[1].tables.len()), (2, 9));
     let stop = Stop::new();

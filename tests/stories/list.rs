@@ -38,8 +38,8 @@ fn records_are_listed_and_found_by_name_tag_and_age() {
     let glob = ["report", "--table", directory, "graymark-runs/latest", "graymark-runs/other", "--json"];
     assert_eq!(succeed(place, &glob).json()["records"].as_array().unwrap().len(), 2);
     for (name, meant) in [("before", "before"), ("besi", "beside"), ("latest", "before"), ("oth", "beside")] {
-        let told = succeed(place, &["report", name, "--json"]).json();
-        let record = told["record"].as_str().unwrap();
+        let reported = succeed(place, &["report", name, "--json"]).json();
+        let record = reported["record"].as_str().unwrap();
         assert_eq!(record == directory, meant == "before", "{name}: {record}");
     }
     assert_eq!(succeed(place, &["report", "--json"]).json()["record"], "graymark-runs/other");
@@ -49,13 +49,16 @@ fn records_are_listed_and_found_by_name_tag_and_age() {
 
     // Records of comparisons and sweeps, which lie deeper, are not listed among the others, but named.
     succeed(place, &[&RUN[..], &["--out", "graymark-runs/pair/a/1"]].concat());
-    let told = succeed(place, &["list"]);
-    assert!(!told.out.contains("pair") && told.err.contains("more records in graymark-runs/pair/a:"), "{told:?}");
+    let reported = succeed(place, &["list"]);
+    assert!(
+        !reported.out.contains("pair") && reported.err.contains("more records in graymark-runs/pair/a:"),
+        "{reported:?}"
+    );
     assert!(succeed(place, &["list", "graymark-runs/pair/a"]).out.lines().count() == 2);
     let empty = succeed(place, &["list", "graymark-runs/pair"]).err;
     assert!(empty.contains("no records in graymark-runs/pair, but in graymark-runs/pair/a"), "{empty}");
 
-    // A record that cannot be read is told and hides no other.
+    // A record that cannot be read is reported and hides no other.
     fs::write(place.join("graymark-runs/other/summary.json"), "{").unwrap();
     let rest = succeed(place, &["list"]);
     assert!(rest.out.contains("before") && rest.err.contains("summary.json is damaged"), "{rest:?}");
@@ -106,7 +109,7 @@ fn engines_are_listed_with_how_far_each_was_run() {
     let text = succeed(place.path(), &["engines"]).out;
     assert!(text.contains("postgres://USER@HOST/DATABASE?dialect=yugabytedb") && text.contains("On this machine:"));
 
-    // A version that is not there is told, with those that are.
+    // A version that is not there is reported, with those that are.
     if let Some(found) = of("postgres", "postgres:")["found"].as_array().unwrap().first() {
         let asked = run(place.path(), &["check", "--db", "postgres:local?version=9"]);
         asked.refused(3, &["no PostgreSQL 9", found["version"].as_str().unwrap(), found["place"].as_str().unwrap()]);

@@ -40,8 +40,8 @@ fn a_run_is_shown_while_it_goes_on() {
     // Any port that is free.
     let arguments = ["--duration", "1h", "--ramp-up", "0s", "--check", "none", "--name", "seen", "--out", "record"];
     let mut working = start(graymark(place.path(), &[&listens[..], &["0"], &arguments].concat()));
-    let told = working.wait_for("listen: http://127.0.0.1:");
-    let port = told.split(['/', ':']).find_map(|part| part.parse::<u16>().ok()).expect("a port");
+    let reported = working.wait_for("listen: http://127.0.0.1:");
+    let port = reported.split(['/', ':']).find_map(|part| part.parse::<u16>().ok()).expect("a port");
     working.wait_for("run: measurement");
     // The stream tells of a second when it is over; then the metrics know it, too.
     let events = get(port, "/events", "\"second\":1");

@@ -64,9 +64,9 @@ fn fates_are_known(summary: &Value, effects: &[&str]) {
     let more = effects.iter().map(|name| more(&summary["database"]["effects"][*name])).sum::<i64>();
     // A Payment by last name is looked up by its amount: another one may have the same.
     assert!((fate("committed") - more).abs() <= 1, "{lookup} {}", summary["database"]);
-    let told = &lookup["acknowledged"];
-    assert!(told["looked_up"].as_u64().unwrap() > 0 && told["found"] == told["looked_up"], "{told}");
-    assert_eq!((&told["lost"], &told["beyond"]), (&Value::from(0), &Value::from(false)), "{told}");
+    let reported = &lookup["acknowledged"];
+    assert!(reported["looked_up"].as_u64().unwrap() > 0 && reported["found"] == reported["looked_up"], "{reported}");
+    assert_eq!((&reported["lost"], &reported["beyond"]), (&Value::from(0), &Value::from(false)), "{reported}");
 }
 
 fn rule<'a>(summary: &'a Value, id: &str) -> &'a Value {
@@ -152,15 +152,16 @@ fn commits_cannot_be_lost_behind_others() {
     assert!(summary["connections"]["ambiguous"].as_u64().unwrap() > 0, "{}", summary["connections"]);
     assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
     assert_eq!(summary["consistency"]["failed"], Value::from(vec!["acknowledged"]), "{}", summary["consistency"]);
-    let told = &summary["connections"]["lookup"]["acknowledged"];
-    let lost = told["lost"].as_u64().unwrap();
+    let reported = &summary["connections"]["lookup"]["acknowledged"];
+    let lost = reported["lost"].as_u64().unwrap();
     assert!(
-        (1..=10).contains(&lost) && told["found"].as_u64().unwrap() + lost == told["looked_up"].as_u64().unwrap(),
-        "{told}"
+        (1..=10).contains(&lost)
+            && reported["found"].as_u64().unwrap() + lost == reported["looked_up"].as_u64().unwrap(),
+        "{reported}"
     );
     let broken = rule(&summary, "3.5.3");
     assert!(
-        broken["state"] == "broken" && broken["value"] == format!("{lost} of {} lost", told["looked_up"]),
+        broken["state"] == "broken" && broken["value"] == format!("{lost} of {} lost", reported["looked_up"]),
         "{broken}"
     );
     assert!(done.err.contains(&format!("{lost} commit")), "{}", done.err);

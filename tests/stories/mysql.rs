@@ -234,10 +234,10 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         assert!(matches!(load(&engine, &manifest).await, Err(Error::Usage(_))));
         assert_eq!(broken(&engine).await, Vec::<String>::new());
         let expected = mysql_checksums::<Tpcc>(&url).await;
-        let upkeep = |kind| Engine::<Tpcc>::maintain(&engine, kind);
-        assert!(matches!(upkeep(MaintenanceKind::Checkpoint).await, Ok(MaintenanceOutcome::Done(_))));
-        assert!(matches!(upkeep(MaintenanceKind::Vacuum).await, Ok(MaintenanceOutcome::Absent(_))));
-        let warmed = upkeep(MaintenanceKind::WarmUp).await;
+        let maintenance = |kind| Engine::<Tpcc>::maintain(&engine, kind);
+        assert!(matches!(maintenance(MaintenanceKind::Checkpoint).await, Ok(MaintenanceOutcome::Done(_))));
+        assert!(matches!(maintenance(MaintenanceKind::Vacuum).await, Ok(MaintenanceOutcome::Absent(_))));
+        let warmed = maintenance(MaintenanceKind::WarmUp).await;
         assert!(matches!(warmed, Ok(MaintenanceOutcome::Read { rows: read, .. }) if read == rows));
 
         // A planted fault is found, and by the condition that it breaks.
@@ -312,7 +312,7 @@ async fn waiting(user: &mut mysql_async::Conn, number: usize) -> Vec<u64> {
 }
 
 #[test]
-fn what_a_database_refuses_is_told_apart() {
+fn what_a_database_refuses_is_distinguished() {
     let Some(()) = require_mariadb() else { return };
     let server = small_mariadb(&[]);
     let url = server.url();
@@ -453,7 +453,7 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
         let databases = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'debitcredit'";
         for left in [1, 0] {
             assert_eq!(command(&["load", "debitcredit", "-b", "1", "--foreign-keys"], &url).code, Some(0));
-            // What hangs on the tables is told, and nothing is dropped.
+            // What hangs on the tables is reported, and nothing is dropped.
             for sql in [
                 "CREATE DATABASE shop",
                 "CREATE VIEW shop.rich AS SELECT account_id FROM debitcredit.account WHERE account_balance > 0",

@@ -27,9 +27,9 @@ fn connect(place: &Place) -> Connection {
 /// A time type, and whether decimals are exact.
 fn values_come_back(place: &Place, time: &str) {
     let connection = connect(place);
-    let told = connection.capabilities();
-    println!("{told:?}");
-    assert!(!told.dbms_version.is_empty() && !told.driver.is_empty(), "{told:?}");
+    let reported = connection.capabilities();
+    println!("{reported:?}");
+    assert!(!reported.dbms_version.is_empty() && !reported.driver.is_empty(), "{reported:?}");
     let decimals = !matches!(place, Place::Sqlite(_));
     connection
         .execute(&format!(
@@ -238,7 +238,7 @@ fn a_restore_takes_nobody_elses_rows_away() {
             }
             _ => rusqlite::Connection::open(place.file().unwrap()).unwrap().execute_batch(&sql).unwrap(),
         };
-        let (schema, told) = match &place {
+        let (schema, reported) = match &place {
             Place::Postgres(_) => ("debitcredit.", "the table public.card refers to teller"),
             _ => ("", "the table card refers to teller"),
         };
@@ -248,13 +248,13 @@ fn a_restore_takes_nobody_elses_rows_away() {
         let restore =
             || block_on(async { Engine::<DebitCredit>::restore(&engine, &manifest, &population, &|_| {}).await });
         let Err(Error::Database(why)) = restore() else { panic!("it was restored") };
-        assert!(why.starts_with("nothing was restored") && why.contains(told), "{why}");
+        assert!(why.starts_with("nothing was restored") && why.contains(reported), "{why}");
         plain("DROP TABLE card".to_owned());
         assert!(restore().unwrap().held());
     }
 }
 
-/// A server that is gone is told as such, and the session is not used any more.
+/// A server that is gone is reported as such, and the session is not used any more.
 #[test]
 fn a_server_that_is_gone_is_a_lost_connection() {
     let Some(place) = Place::mariadb() else { return };
@@ -286,19 +286,19 @@ fn a_server_that_is_gone_is_a_lost_connection() {
 fn a_wrong_user_is_no_lost_server() {
     let Some(Place::Postgres(server)) = Place::postgres() else { return };
     let url = odbc::postgres_url(&server, "nobody");
-    for (url, told) in
+    for (url, reported) in
         [(url.clone(), "see to Database and UID"), (url.replace("127.0.0.1", "127.0.0.2"), "see that the server runs")]
     {
         let Err(Error::Database(why)) = Odbc::open(support::options(&url, Via::Statements)) else {
             panic!("{url} was opened")
         };
-        assert!(why.contains(told) && !why.contains('\n'), "{why}");
+        assert!(why.contains(reported) && !why.contains('\n'), "{why}");
     }
 }
 
 /// Every mistake in a connection string is told in one line that names the fix, and no password is in it.
 #[test]
-fn mistakes_are_told_without_the_password() {
+fn mistakes_are_reported_without_the_password() {
     let Some(place) = Place::mariadb() else { return };
     let url = {
         let Place::Mariadb(server) = &place else { panic!("another server") };
@@ -313,11 +313,11 @@ fn mistakes_are_told_without_the_password() {
             "postgresql, mariadb, sqlite, sqlserver, oracle, db2, plain",
         ),
     ];
-    for (url, told) in wrong {
+    for (url, reported) in wrong {
         let Err(Error::Usage(why) | Error::Database(why)) = Odbc::open(support::options(&url, Via::Statements)) else {
             panic!("{url} was opened");
         };
-        assert!(why.contains(told) && !why.contains("cret") && !why.contains('\n'), "{why}");
+        assert!(why.contains(reported) && !why.contains("cret") && !why.contains('\n'), "{why}");
     }
     let plain = format!("{}GraymarkDialect=plain;", place.url());
     let Err(Error::Usage(why)) = Odbc::open(support::options(&plain, Via::Procedures)) else { panic!("procedures") };

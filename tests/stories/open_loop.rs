@@ -1,5 +1,5 @@
 //! Transactions come at a rate of their own: whoever would have met a stall waits in the percentiles, and what the
-//! database does not keep up with is told.
+//! database does not keep up with is reported.
 
 use std::fs;
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn a_stall_is_in_the_percentiles_of_all_who_would_have_met_it() {
 
 /// Two sessions of 50 ms each do forty transactions a second at most.
 #[test]
-fn a_database_that_does_not_keep_up_is_told_by_every_output() {
+fn a_database_that_does_not_keep_up_is_reported_by_every_output() {
     let place = TempDir::new().unwrap();
     let offer = |rate: &str, out: &str| {
         let work = [
@@ -95,14 +95,14 @@ fn a_database_that_does_not_keep_up_is_told_by_every_output() {
         let done = succeed(place.path(), &work);
         (done.json(), done.err)
     };
-    let (summary, told) = offer("100", "overloaded");
+    let (summary, reported) = offer("100", "overloaded");
     let open = &summary["open_loop"];
     assert_eq!((&open["offered"], &open["kept_up"]), (&400.into(), &false.into()), "{open}");
     let unserved = open["unserved"].as_u64().unwrap();
     assert!(unserved >= 400 - 162, "{open}");
     // Those who were never served waited, too: half of all for more than half a second.
     assert!(new_order(&summary, "response_ms", "p50") >= 500.0, "{}", summary["transactions"]);
-    assert!(told.contains("The database did not keep up with 100 a second"), "{told}");
+    assert!(reported.contains("The database did not keep up with 100 a second"), "{reported}");
     let rule = summary["verdict"]["own"].as_array().unwrap().iter().find(|rule| rule["id"] == "open loop").unwrap();
     assert_eq!((&rule["state"], &rule["value"]), (&"broken".into(), &format!("{unserved} of 400").into()));
     let first = succeed(place.path(), &["report", "overloaded"]).out;

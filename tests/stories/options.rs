@@ -113,8 +113,8 @@ const VALUES: [(&str, &[&str], &str); 81] = [
     ("dimensions", &["clients=3,5"], "clients = [3, 5]"),
 ];
 
-/// Options that need no value here: they decide how a result is told, which a dry run has none of, and what each of the
-/// commands above is given anyway.
+/// Options that need no value here: they decide how a result is reported, which a dry run has none of, and what each of
+/// the commands above is given anyway.
 const APART: [&str; 7] = ["help", "version", "json", "full", "dry_run", "of", "until"];
 
 /// Options that a command has for some of its uses, and refuses for others: what the refusal says.
@@ -201,23 +201,23 @@ fn every_option_is_used_or_refused_with_a_reason() {
 }
 
 /// Whether a value of a plan is what help says: the same words, number, or time.
-fn same(value: &str, told: &str) -> bool {
+fn same(value: &str, reported: &str) -> bool {
     let time = |text: &str| humantime::parse_duration(text).ok();
     let value = value.trim_matches('"');
-    let told = told.strip_prefix("that of the plan file, else ").unwrap_or(told);
-    value == told || time(value).is_some_and(|value| Some(value) == time(told))
+    let reported = reported.strip_prefix("that of the plan file, else ").unwrap_or(reported);
+    value == reported || time(value).is_some_and(|value| Some(value) == time(reported))
 }
 
 /// The alternatives of a default: `10s; 60s with a pace`.
-fn alternative<'a>(told: &'a str, paced: bool, of: Option<&str>) -> &'a str {
-    let all: Vec<&str> = told.split("; ").collect();
+fn alternative<'a>(reported: &'a str, paced: bool, of: Option<&str>) -> &'a str {
+    let all: Vec<&str> = reported.split("; ").collect();
     let of = of.map(|of| format!(" with --of {of}"));
-    let suffix = of.as_deref().filter(|of| told.contains(*of)).or(paced.then_some(" with a pace"));
+    let suffix = of.as_deref().filter(|of| reported.contains(*of)).or(paced.then_some(" with a pace"));
     let with = suffix.and_then(|suffix| all.iter().find_map(|one| one.strip_suffix(suffix)));
     with.unwrap_or(if all.iter().skip(1).any(|one| one.contains(" with ") || one.contains(": ")) {
         all[0]
     } else {
-        told
+        reported
     })
 }
 
@@ -238,20 +238,23 @@ fn every_default_in_help_is_the_one_that_counts() {
             };
             let done = succeed(place.path(), &[path, needed, pace, &["--dry-run"]].concat());
             for (option, help) in options(path) {
-                let Some((_, told)) = help.rsplit_once(" [default: ") else { continue };
-                let told = told.strip_suffix(']').unwrap_or_else(|| panic!("{path:?} {option}: {help}"));
+                let Some((_, reported)) = help.rsplit_once(" [default: ") else { continue };
+                let reported = reported.strip_suffix(']').unwrap_or_else(|| panic!("{path:?} {option}: {help}"));
                 let typed = pace.contains(&"-w") && option == "scale" || paced && option == "pace" || option == "out";
                 if typed || needed.contains(&format!("--{option}").as_str()) || option == "keep_databases" {
                     continue;
                 }
                 if let Some(value) = done.out.lines().find_map(|line| line.strip_prefix(&format!("{option} = "))) {
                     let has_pace = done.out.contains("\npace = ") && !done.out.contains("\npace = \"none\"");
-                    let expected = alternative(told, has_pace, of);
+                    let expected = alternative(reported, has_pace, of);
                     let computed = option == "clients" && expected.starts_with("one for every 100 warehouses, from 8");
-                    assert!(same(value, expected) || (computed && value == "8"), "{path:?} {option}: {value}, {told}");
+                    assert!(
+                        same(value, expected) || (computed && value == "8"),
+                        "{path:?} {option}: {value}, {reported}"
+                    );
                     seen += 1;
                 } else if !done.out.contains(&format!("# {option}: varied\n")) && option != "workload" {
-                    let line = format!("# {option}: {told}\n");
+                    let line = format!("# {option}: {reported}\n");
                     assert!(done.out.contains(&line), "{path:?}: {line}{done:?}");
                     seen += 1;
                 }
@@ -266,9 +269,9 @@ fn every_default_in_help_is_the_one_that_counts() {
 fn a_dry_run_can_be_saved_and_run() {
     let place = TempDir::new().unwrap();
     let typed = ["--db", "simulated:service=1ms", "-w", "2", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
-    let told = succeed(place.path(), &[&["run", "--seed", "7", "--dry-run"], &typed[..]].concat());
-    fs::write(place.path().join("plan.toml"), &told.out).unwrap();
-    assert_eq!(succeed(place.path(), &["run", "--plan", "plan.toml", "--dry-run"]).out, told.out);
+    let reported = succeed(place.path(), &[&["run", "--seed", "7", "--dry-run"], &typed[..]].concat());
+    fs::write(place.path().join("plan.toml"), &reported.out).unwrap();
+    assert_eq!(succeed(place.path(), &["run", "--plan", "plan.toml", "--dry-run"]).out, reported.out);
     let done = succeed(place.path(), &["run", "--plan", "plan.toml", "--json", "--out", "record"]).json();
     assert_eq!((&done["clients"], &done["scale"], &done["seed"]), (&2.into(), &2.into(), &7.into()));
 }

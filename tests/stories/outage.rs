@@ -1,5 +1,5 @@
 //! The database refuses work, is slow, or is away in the middle of a run: the run goes on, what was committed is
-//! accounted for, and nobody can read a figure without being told.
+//! accounted for, and nobody can read a figure without being warned.
 
 use crate::support;
 use std::path::Path;
@@ -112,8 +112,8 @@ fn a_crash(server: &impl Server, via: &str, seconds: u32, more: &[&str]) {
     let events = std::fs::read_to_string(record.join(file::EVENTS)).unwrap();
     let count = |name: &str| events.lines().filter(|line| line.contains(&format!("\"{name}\""))).count() as u64;
     assert_eq!((count("session_lost"), count("session_restored")), (lost, lost), "{events}");
-    let told = succeed(place.path(), &["report", "record", "--full"]);
-    assert!(told.out.to_lowercase().contains("outage"), "{}", told.out);
+    let reported = succeed(place.path(), &["report", "record", "--full"]);
+    assert!(reported.out.to_lowercase().contains("outage"), "{}", reported.out);
 
     // Each of its users waited for the database to come back, and it is told where one looks. Whoever was in the middle
     // of a transaction asked a little after the last commit of all: on a slow machine a good part of a second.
@@ -171,7 +171,7 @@ fn clause<'a>(summary: &'a Value, id: &str) -> &'a Value {
 }
 
 #[test]
-fn a_type_that_always_fails_is_told_before_any_figure() {
+fn a_type_that_always_fails_is_reported_before_any_figure() {
     let place = refusing("DELETE ON new_order");
     let (done, summary) = ran(place.path(), "11s", &["--out", "record"]);
     assert_eq!(done.code, Some(1), "{}", done.err);
@@ -187,7 +187,7 @@ fn a_type_that_always_fails_is_told_before_any_figure() {
     assert!(summary["new_orders_per_minute"].as_f64().unwrap() > 0.0);
     let rule = clause(&summary, "2.3.6");
     assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains("no delivery completed"), "{rule}");
-    outputs_tell(place.path(), "record", "NO Delivery COMPLETED", &told_failures(&summary));
+    outputs_tell(place.path(), "record", "NO Delivery COMPLETED", &reported_failures(&summary));
 
     // A type that was asked for and completed nothing is never allowed.
     let half = ["--mix", "new_order=1,delivery=1"];
@@ -219,7 +219,7 @@ fn a_type_that_always_fails_is_told_before_any_figure() {
 }
 
 /// How the sentence on a run's failures begins.
-fn told_failures(summary: &Value) -> String {
+fn reported_failures(summary: &Value) -> String {
     let failed =
         summary["outcomes"].as_object().unwrap().values().map(|of| of["failed"].as_u64().unwrap()).sum::<u64>();
     format!("{} transactions of ", graymark::report::format::count(failed))
@@ -317,7 +317,7 @@ fn a_database_gets_no_faster_by_giving_up() {
 
 /// One session of several is away: there is no outage, but its user waits.
 #[test]
-fn a_session_that_is_away_alone_is_told() {
+fn a_session_that_is_away_alone_is_reported() {
     let Some(()) = require_postgres() else { return };
     let server = loaded_postgres(with_few_commits(small_postgres()));
     let (url, place) = (server.url(), TempDir::new().unwrap());
@@ -516,8 +516,8 @@ fn how_long_a_killed_server_takes_to_recover_is_measured() {
     // What had been committed was there after the kill.
     assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
     assert_eq!(summary["consistency"]["failed"], Value::Array(Vec::new()));
-    let told = succeed(place.path(), &["report", "record", "--full"]).out;
-    assert!(told.contains("from SIGKILL at the run's end"), "{told}");
+    let reported = succeed(place.path(), &["report", "record", "--full"]).out;
+    assert!(reported.contains("from SIGKILL at the run's end"), "{reported}");
 }
 
 /// All sessions lose the server at once, and come back one after the other.

@@ -44,15 +44,15 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
     runtime().block_on(async {
         let engine = open(&server.url(), Via::Procedures).await.unwrap();
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Nothing);
-        let told = Mutex::new(Vec::new());
-        let on_step = |step| told.lock().unwrap().push(step);
+        let reported = Mutex::new(Vec::new());
+        let on_step = |step| reported.lock().unwrap().push(step);
         let report = Engine::<Tpcc>::load(&engine, &one_go, &population, 2, &on_step).await.unwrap();
         let rows: u64 = population.parts().iter().map(|part| part.rows).sum();
         assert_eq!((report.rows, report.resumed_rows), (rows, 0));
         let phases: Vec<&str> = report.phases.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(phases, ["schema", "rows", "keys", "procedures", "statistics", "verify"]);
         let heard = |step: &LoadStep| if let LoadStep::Rows { rows, .. } = step { *rows } else { 0 };
-        let heard: u64 = told.lock().unwrap().iter().map(heard).sum();
+        let heard: u64 = reported.lock().unwrap().iter().map(heard).sum();
         assert_eq!(heard, rows);
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Complete(one_go.clone()));
         assert!(matches!(load(&engine, &one_go).await, Err(Error::Usage(_))));
@@ -330,7 +330,7 @@ async fn waiting(user: &tokio_postgres::Client, sessions: i64) {
 }
 
 #[test]
-fn what_a_database_refuses_is_told_apart() {
+fn what_a_database_refuses_is_distinguished() {
     let Some(()) = require_postgres() else { return };
     let server = loaded_server();
     let payment = Input::Payment(Payment {

@@ -273,7 +273,7 @@ fn a_report_has_the_papers_figures_and_tables() {
 }
 
 #[test]
-fn mistakes_are_told_in_one_line() {
+fn mistakes_are_reported_in_one_line() {
     let place = TempDir::new().unwrap();
     let paper = example("tsuei-1997.toml");
     let table = |text: &str| fs::write(place.path().join("points.csv"), text).unwrap();
@@ -321,13 +321,13 @@ fn the_commands_of_the_page_work_as_written() {
             words.push("--dry-run".to_owned());
             words.iter_mut().filter(|word| **word == sweep).for_each(|word| *word = "new".to_owned());
         }
-        let told = succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(!told.out.is_empty(), "{command:?}");
+        let reported = succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(!reported.out.is_empty(), "{command:?}");
     }
 }
 
-/// The sweeps of docs/sizing.md, with one scale, two sizes of buffers at most and short runs, or as TUTORIAL_SWEEPS=full
-/// has them; and the program that sets a grid beside a simulation.
+/// The sweeps of docs/sizing.md, with one scale, two sizes of buffers at most and short runs, or as
+/// TUTORIAL_SWEEPS=full has them; and the program that sets a grid beside a simulation.
 #[test]
 fn the_sweeps_of_the_page_measure() {
     let Some(()) = require_postgres() else { return };

@@ -93,8 +93,11 @@ fn records_of_earlier_versions_stay_readable() {
                 assert_eq!(deliveries::lines(&directory), lines);
             }
 
-            let told = succeed(place.path(), &["report", run]);
-            assert!(told.out.contains(&summary.metric) && directory.join(file::REPORT_HTML).exists(), "{told:?}");
+            let reported = succeed(place.path(), &["report", run]);
+            assert!(
+                reported.out.contains(&summary.metric) && directory.join(file::REPORT_HTML).exists(),
+                "{reported:?}"
+            );
             let printed = succeed(place.path(), &["report", "--json", run]).json();
             holds(&printed, &json_of(&directory.join(file::SUMMARY)), "");
         }
@@ -203,18 +206,21 @@ fn records_of_a_later_version_are_read_as_far_as_they_are_known() {
         let summary = record.summary.unwrap();
         assert_eq!((summary.via.name(), summary.durability.class.name()), ("sealed".to_owned(), "sealed".to_owned()));
 
-        let told = succeed(later.path(), &["report", "--full", run]);
+        let reported = succeed(later.path(), &["report", "--full", run]);
         for words in [
             "Unknown status \"sealed\", of a later version of Graymark",
             "1 event skipped",
             "sealed, isolation",
             " with a state of a later version of Graymark",
         ] {
-            assert!(told.out.replace("\n", " ").contains(words), "{words}: {told:?}");
+            assert!(reported.out.replace("\n", " ").contains(words), "{words}: {reported:?}");
         }
-        assert!(told.out.lines().any(|line| line.starts_with("Durability") && line.contains("sealed")), "{told:?}");
-        let rules = told.out.lines().filter(|line| line.starts_with("sealed ")).count();
-        assert!(rules >= summary.verdict.clauses.len(), "{told:?}");
+        assert!(
+            reported.out.lines().any(|line| line.starts_with("Durability") && line.contains("sealed")),
+            "{reported:?}"
+        );
+        let rules = reported.out.lines().filter(|line| line.starts_with("sealed ")).count();
+        assert!(rules >= summary.verdict.clauses.len(), "{reported:?}");
         let printed = succeed(later.path(), &["report", "--json", run]).json();
         assert_eq!((&printed["via"], &printed["verdict"]["clauses"][0]["state"]), (&json!("sealed"), &json!("sealed")));
 

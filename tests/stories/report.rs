@@ -22,11 +22,11 @@ use tempfile::TempDir;
 fn reports(run: &Run, change: impl FnOnce(&mut Summary)) -> (String, String) {
     let place = TempDir::new().unwrap();
     run.write(place.path(), change);
-    told(place.path())
+    reported(place.path())
 }
 
 /// Text and page of the record, as they are in the files.
-fn told(directory: &Path) -> (String, String) {
+fn reported(directory: &Path) -> (String, String) {
     let paths = report::write(directory).unwrap();
     let text = fs::read_to_string(paths.text).unwrap();
     let page = fs::read_to_string(paths.html).unwrap();
@@ -175,7 +175,7 @@ fn a_run_with_its_course() {
     let rows: String = (0..=300).map(row).collect();
     fs::write(place.path().join(file::COUNTERS), format!("at_s,client_cpu_s,machine_cpu_s,log_flushes\n{rows}"))
         .unwrap();
-    let (text, page) = told(place.path());
+    let (text, page) = reported(place.path());
     let course = text.split_once("Course of the run\n").and_then(|(_, rest)| rest.split_once("\n\n")).unwrap().0;
     insta::assert_snapshot!("course_text", course);
 
@@ -199,7 +199,7 @@ fn a_run_with_its_course() {
 
 /// A paced run of 500 warehouses, judged.
 fn pace_summary(summary: &mut Summary) {
-    let upkeep = |kind: MaintenanceKind, start_s, seconds, work: &str| Maintenance {
+    let maintenance = |kind: MaintenanceKind, start_s, seconds, work: &str| Maintenance {
         kind: kind.into(),
         start_s,
         seconds,
@@ -223,11 +223,11 @@ fn pace_summary(summary: &mut Summary) {
         ("districts_skipped".into(), 2),
     ]);
     summary.maintenance = vec![
-        upkeep(MaintenanceKind::WarmUp, -12.0, 12.0, "9 tables"),
-        upkeep(MaintenanceKind::Checkpoint, 30.0, 4.2, "1,024 buffers written"),
-        upkeep(MaintenanceKind::Checkpoint, 60.0, 6.4, "2,048 buffers written"),
-        upkeep(MaintenanceKind::Checkpoint, 360.0, 9.1, "4,096 buffers written"),
-        upkeep(MaintenanceKind::Vacuum, 400.0, 21.5, "9 tables"),
+        maintenance(MaintenanceKind::WarmUp, -12.0, 12.0, "9 tables"),
+        maintenance(MaintenanceKind::Checkpoint, 30.0, 4.2, "1,024 buffers written"),
+        maintenance(MaintenanceKind::Checkpoint, 60.0, 6.4, "2,048 buffers written"),
+        maintenance(MaintenanceKind::Checkpoint, 360.0, 9.1, "4,096 buffers written"),
+        maintenance(MaintenanceKind::Vacuum, 400.0, 21.5, "9 tables"),
     ];
     summary.verdict = judge::judge(summary);
 }
@@ -361,7 +361,7 @@ fn a_run_that_was_killed() {
     run.events().iter().for_each(|event| writer.event(event));
     drop(writer);
     header(place.path(), Status::Running);
-    let (text, page) = told(place.path());
+    let (text, page) = reported(place.path());
     insta::assert_snapshot!("killed_text", text);
     assert!(page.contains("No result") && page.contains("Throughput over time"));
 }
@@ -382,7 +382,7 @@ fn a_record_of_a_load_only() {
     writer.put_json(file::LOAD, &load()).unwrap();
     writer.finish(Status::Complete).unwrap();
     header(place.path(), Status::Complete);
-    let (text, page) = told(place.path());
+    let (text, page) = reported(place.path());
     insta::assert_snapshot!("load_text", text);
     assert!(page.contains("4,990,110 in 61.5 s"));
 }
@@ -403,9 +403,9 @@ fn text_of_servers_and_users_is_escaped() {
     });
     assert!(text.contains("alert(1)"));
     assert!(page.contains("&lt;script&gt;"));
-    for told in [text, page] {
-        let obeyed = told.chars().find(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}');
-        assert_eq!(obeyed, None, "{told}");
+    for reported in [text, page] {
+        let obeyed = reported.chars().find(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}');
+        assert_eq!(obeyed, None, "{reported}");
     }
 }
 
@@ -465,6 +465,6 @@ proptest! {
         let rows = format!("at_s,log_bytes,machine_cpu_s\n{}", rows.collect::<String>());
         fs::write(place.path().join(file::COUNTERS), rows).unwrap();
         prop_assert!(Record::open(place.path()).is_ok());
-        told(place.path());
+        reported(place.path());
     }
 }

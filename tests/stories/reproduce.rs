@@ -59,12 +59,13 @@ fn a_document_is_repeated_and_told_beside_its_own_figures() {
     assert!(!place.path().join("there").exists());
 
     let done = succeed(place.path(), &["reproduce", &paper, "--out", "there", "--minutes", "0.5", "--json"]);
-    let told = done.json();
+    let reported = done.json();
     assert!(done.err.contains("step 3 of 3"), "{}", done.err);
-    let measured = told["figures"][0]["measured"].as_array().unwrap();
+    let measured = reported["figures"][0]["measured"].as_array().unwrap();
     assert_eq!(measured.iter().map(|row| row[0].as_f64().unwrap()).collect::<Vec<_>>(), [1.0, 2.0]);
-    assert_eq!((&told["claims"][0]["measured"], &told["claims"][0]["published"]), (&true.into(), &true.into()));
-    let seeds: Vec<Option<u64>> = told["steps"].as_array().unwrap().iter().map(|step| step["seed"].as_u64()).collect();
+    assert_eq!((&reported["claims"][0]["measured"], &reported["claims"][0]["published"]), (&true.into(), &true.into()));
+    let seeds: Vec<Option<u64>> =
+        reported["steps"].as_array().unwrap().iter().map(|step| step["seed"].as_u64()).collect();
     assert!(seeds[0].is_none() && seeds[1].is_some() && seeds[1] != seeds[2], "{seeds:?}");
     let there = place.path().join("there");
     let tps = json_file(&there.join("streams-1"), "summary.json")["tps"].clone();
@@ -74,7 +75,7 @@ fn a_document_is_repeated_and_told_beside_its_own_figures() {
     }
     // A whole one has nothing to go on with; and nobody's directory is written over.
     let again = succeed(place.path(), &["reproduce", &paper, "--out", "there", "--resume", "--json"]).json();
-    assert_eq!(again["steps"], told["steps"]);
+    assert_eq!(again["steps"], reported["steps"]);
     run(place.path(), &["reproduce", &paper, "--out", "there"]).refused(2, &["not empty", "--resume"]);
 }
 

@@ -116,7 +116,7 @@ fn story(url: &str, again: &str, options: &[&str], sums: impl Fn() -> Sums, stra
     ];
     faults.iter().for_each(|(fault, _)| stranger(fault));
     let ended = run(Path::new("."), &["restore", "tpcc", "--db", url]);
-    assert!(ended.code == Some(1) && faults.iter().all(|(_, told)| ended.out.contains(told)), "{ended:?}");
+    assert!(ended.code == Some(1) && faults.iter().all(|(_, reported)| ended.out.contains(reported)), "{ended:?}");
     assert!(ended.out.contains("FAILED: the database is not as it was loaded"), "{ended:?}");
 }
 
@@ -279,7 +279,7 @@ fn what_others_did_to_a_bank_is_not_called_restored() {
 
 /// What a padded bank keeps is held against its seed: fillers, branches, and which rows there are.
 #[test]
-fn a_bank_that_strangers_changed_is_told_by_a_check() {
+fn a_bank_that_strangers_changed_is_reported_by_a_check() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("bank.db");
     let url = format!("sqlite:{}?synchronous=off", file.display());
@@ -291,18 +291,18 @@ fn a_bank_that_strangers_changed_is_told_by_a_check() {
     done(&["check", "debitcredit", "--deep", "--db", &url]);
     stranger("UPDATE account SET filler = 'x' WHERE account_id = 100005");
     done(&["check", "debitcredit", "--db", &url]);
-    let told = |arguments: &[&str], names: &[&str]| {
+    let reported = |arguments: &[&str], names: &[&str]| {
         let ended = run(Path::new("."), arguments);
         assert!(ended.code == Some(1) && ended.out.matches("FAILED").count() == 1, "{ended:?}");
         assert!(names.iter().all(|name| ended.out.contains(name)), "{names:?}: {ended:?}");
     };
     let deep = ["check", "debitcredit", "--deep", "--db", &url];
-    told(&deep, &["seed_account        FAILED in 1 row:", "account_id=100005 filler=x loaded="]);
+    reported(&deep, &["seed_account        FAILED in 1 row:", "account_id=100005 filler=x loaded="]);
     stranger("UPDATE account SET filler = (SELECT filler FROM account WHERE account_id = 5) WHERE account_id = 100005");
-    told(&deep, &["account_id=100005 filler="]);
+    reported(&deep, &["account_id=100005 filler="]);
     stranger("UPDATE teller SET branch_id = 1 - branch_id WHERE teller_id IN (5, 15)");
     let usual = ["check", "debitcredit", "--db", &url];
-    told(
+    reported(
         &usual,
         &[
             "seed_teller         FAILED in 2 rows:",

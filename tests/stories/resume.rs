@@ -20,7 +20,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
 
-/// Draws the moments; its seed is told, and may be given to see a failure again.
+/// Draws the moments; its seed is reported, and may be given to see a failure again.
 fn moments() -> Xoshiro256PlusPlus {
     const VARIABLE: &str = "GRAYMARK_TEST_SEED";
     let given = std::env::var(VARIABLE).ok().and_then(|seed| seed.parse().ok());

@@ -60,8 +60,8 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
         let measured = &summary["counters"]["pages"];
         for kind in ["data", "index", "overall"] {
             let (measured, simulated) = (rate(&measured[kind], "hit_percent"), rate(&simulated["sizes"][0], kind));
-            let told = format!("{buffer} {kind}: measured {measured}, simulated {simulated}, at most {most} apart");
-            assert!((measured - simulated).abs() < most, "{told}");
+            let reported = format!("{buffer} {kind}: measured {measured}, simulated {simulated}, at most {most} apart");
+            assert!((measured - simulated).abs() < most, "{reported}");
         }
     }
 }
@@ -84,8 +84,8 @@ fn a_private_mariadb_finds_what_the_simulation_says() {
             measured_and_simulated(place.path(), &db, buffer, &["--ramp-up", "8s"], simulate);
         let measured = rate(&summary["counters"]["pages"]["overall"], "hit_percent");
         let simulated = rate(&simulated["sizes"][0], "overall");
-        let told = format!("{buffer}: measured {measured}, simulated {simulated}, at most {most} apart");
-        assert!((measured - simulated).abs() < most, "{told}");
+        let reported = format!("{buffer}: measured {measured}, simulated {simulated}, at most {most} apart");
+        assert!((measured - simulated).abs() < most, "{reported}");
     }
 }
 
@@ -106,8 +106,8 @@ fn ten_thousand_warehouses_are_simulated_on_a_desk() {
     assert!((0.9e12..1.5e12).contains(&database), "{database}");
 
     let text = succeed(place.path(), &[&arguments[..], &["--relations"]].concat()).out;
-    for told in ["10,000 warehouses", "stock_pkey", "32 GiB", "512 GiB"] {
-        assert!(text.contains(told), "{told} in {text}");
+    for reported in ["10,000 warehouses", "stock_pkey", "32 GiB", "512 GiB"] {
+        assert!(text.contains(reported), "{reported} in {text}");
     }
 }
 
@@ -125,14 +125,14 @@ fn the_skew_is_shown() {
 #[test]
 fn sizes_that_make_no_sense_are_refused_in_one_line() {
     let place = TempDir::new().unwrap();
-    for (buffer, told) in [
+    for (buffer, reported) in [
         ("much", "64MB"),
         ("8GB..1GB", "smaller size"),
         ("0", "not a size"),
         ("1GB,,2GB", "not a size"),
         ("1..2..3", "not a size"),
     ] {
-        run(place.path(), &["predict", "simulate", "--buffer", buffer]).refused(2, &["--buffer", told]);
+        run(place.path(), &["predict", "simulate", "--buffer", buffer]).refused(2, &["--buffer", reported]);
     }
     run(place.path(), &["predict", "simulate", "-w", "100000", "--buffer", "1MB"]).refused(2, &["no page", "--buffer"]);
     run(place.path(), &["predict", "simulate", "--buffer", "1GB", "--page", "1MB"]).refused(2, &["1KiB to 64KiB"]);

@@ -44,8 +44,12 @@ fn open(options: &SqliteOptions) -> Sqlite {
     Sqlite::open(options.clone()).unwrap()
 }
 
-fn load(engine: &Sqlite, manifest: &Manifest, told: &(dyn Fn(LoadStep) + Send + Sync)) -> Result<LoadReport, Error> {
-    block_on(Engine::<Tpcc>::load(engine, manifest, &population(), 1, told))
+fn load(
+    engine: &Sqlite,
+    manifest: &Manifest,
+    reported: &(dyn Fn(LoadStep) + Send + Sync),
+) -> Result<LoadReport, Error> {
+    block_on(Engine::<Tpcc>::load(engine, manifest, &population(), 1, reported))
 }
 
 fn database_state(engine: &Sqlite) -> DatabaseState {
@@ -103,9 +107,9 @@ fn a_load_tells_its_steps_and_leaves_a_complete_database() {
     let expected: Vec<_> = TABLES.iter().map(|table| table.name.to_owned()).zip(population().table_rows()).collect();
     assert_eq!(report.tables, expected);
     let total: u64 = population().table_rows().iter().sum();
-    let told: u64 =
+    let reported: u64 =
         steps.iter().map(|step| if let LoadStep::Rows { rows, resumed: false, .. } = step { *rows } else { 0 }).sum();
-    assert_eq!((report.rows, told, report.resumed_rows), (total, total, 0));
+    assert_eq!((report.rows, reported, report.resumed_rows), (total, total, 0));
     assert_eq!(report.database_bytes, Some(std::fs::metadata(file).unwrap().len()));
 
     let (_directory, options) = loaded();
@@ -148,8 +152,8 @@ fn a_load_to_be_killed() {
     let given = |name| std::env::var(name).expect("the test that starts this one says where, and when");
     let (file, step, count) = (given("GRAYMARK_TEST_FILE"), given("GRAYMARK_TEST_STEP"), given("GRAYMARK_TEST_COUNT"));
     let left = AtomicUsize::new(count.parse().unwrap());
-    let tell = |told: LoadStep| {
-        if format!("{told:?}").contains(&step) && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+    let tell = |reported: LoadStep| {
+        if format!("{reported:?}").contains(&step) && left.fetch_sub(1, Ordering::SeqCst) == 1 {
             nix::sys::signal::raise(nix::sys::signal::Signal::SIGKILL).unwrap();
         }
     };
@@ -185,7 +189,10 @@ fn a_killed_load_goes_on_where_it_was() {
     let Err(Error::Usage(why)) = load(&engine, &Manifest { seed: 5, ..manifest(false) }, &|_| {}) else {
         panic!("another load went on")
     };
-    assert!(why.contains("unfinished load of scale 1, seed 1998") && why.contains("not of scale 1, seed 5"), "{why}");
+    assert!(
+        why.contains("unfinished load (scale 1, seed 1998") && why.contains("requested one (scale 1, seed 5"),
+        "{why}"
+    );
     assert!(
         block_on(Sessions::<Tpcc>::open_session(&engine))
             .is_err_and(|error| error.to_string().contains("load has not ended"))
@@ -243,7 +250,7 @@ fn a_missing_row_leaves_nothing_behind() {
     let open_orders =
         || connection.query_row("SELECT count(*) FROM new_order", [], |row| row.get::<_, i64>(0)).unwrap();
     let sold = || connection.query_row("SELECT sum(s_ytd) FROM stock", [], |row| row.get::<_, i64>(0)).unwrap();
-    for (damage, input, told) in [
+    for (damage, input, reported) in [
         ("DELETE FROM stock WHERE s_i_id = 4".to_owned(), Input::NewOrder(an_order()), "no stock of item 4"),
         (
             "DELETE FROM warehouse".to_owned(),
@@ -268,7 +275,7 @@ fn a_missing_row_leaves_nothing_behind() {
         assert!(deleted > 0, "{damage}");
         let before = (totals(), open_orders(), sold());
         let Err(Failure::Invalid(why)) = execute(&engine, input) else { panic!("worked in spite of {damage}") };
-        assert!(why.contains(told), "{why}");
+        assert!(why.contains(reported), "{why}");
         assert_eq!((totals(), open_orders(), sold()), before, "after {damage}");
     }
     // The lock is free again.
@@ -295,11 +302,11 @@ fn a_lock_of_another_process_is_worth_another_try() {
 fn what_cannot_be_used_is_refused_in_one_line_that_says_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    let refused = |file: PathBuf, told: &str| {
+    let refused = |file: PathBuf, reported: &str| {
         let options = SqliteOptions { busy_timeout: Duration::from_millis(20), ..SqliteOptions::new(file) };
         let outcome = Sqlite::open(options).and_then(|engine| block_on(Engine::<Tpcc>::check(&engine, &mut |_| {})));
-        let Err(Error::Database(why)) = outcome else { panic!("{outcome:?} instead of: {told}") };
-        assert!(why.contains(told) && !why.contains('\n'), "{why}");
+        let Err(Error::Database(why)) = outcome else { panic!("{outcome:?} instead of: {reported}") };
+        assert!(why.contains(reported) && !why.contains('\n'), "{why}");
     };
     std::fs::write(
         at("text.db"),
@@ -332,7 +339,7 @@ fn tables_of_somebody_else_are_left_alone() {
     assert!(matches!(load(&engine, &manifest(false), &|_| {}), Err(Error::Usage(_))));
 
     let (_directory, options) = loaded();
-    for (damage, told) in [
+    for (damage, reported) in [
         ("DROP INDEX customer_name", "the index customer_name is missing"),
         ("DROP TABLE history", "the table history is missing"),
         ("ALTER TABLE item DROP COLUMN i_data", "the table item has no column i_data"),
@@ -344,9 +351,9 @@ fn tables_of_somebody_else_are_left_alone() {
         let (DatabaseState::Foreign { why } | DatabaseState::Damaged { why }) = database_state(&engine) else {
             panic!("`{damage}` not seen")
         };
-        assert!(why.contains(told), "{why}");
+        assert!(why.contains(reported), "{why}");
         let session = block_on(Sessions::<Tpcc>::open_session(&engine)).err().expect("no session");
-        assert!(session.to_string().contains(told), "{session}");
+        assert!(session.to_string().contains(reported), "{session}");
     }
 
     // A table that someone else made may hold anything.

@@ -178,8 +178,8 @@ fn an_interrupted_run_keeps_its_stages() {
     let all = summary["interval_s"].as_f64().unwrap();
     assert!((all - 6.0 - last).abs() < 1e-9, "{all} {last}");
     assert_eq!(json_file(&place.path().join("record"), file::SUMMARY), summary);
-    let told = succeed(place.path(), &["report", "record", "--full"]).out;
-    assert!(told.contains("\n2* ") && told.contains("is incomplete"), "{told}");
+    let reported = succeed(place.path(), &["report", "record", "--full"]).out;
+    assert!(reported.contains("\n2* ") && reported.contains("is incomplete"), "{reported}");
 }
 
 /// Clients that are not wanted yet hear of an interrupt at once.
@@ -207,7 +207,7 @@ fn sleeping_clients_hear_of_an_interrupt() {
     assert!(!done.err.contains("stage 2"), "{done:?}");
 }
 
-/// Warms up both ways, and compares what is told.
+/// Warms up both ways, and compares what is reported.
 fn warm(place: &Path, db: &str, population: u64) {
     for how in ["scan", "random"] {
         let arguments = [
@@ -235,13 +235,13 @@ fn warm(place: &Path, db: &str, population: u64) {
         assert_eq!(work["kind"], "warm_up", "{summary}");
         let (rows, seconds) = (work["rows"].as_u64().unwrap(), work["seconds"].as_f64().unwrap());
         assert!(seconds > 0.0 && work["start_s"] == -seconds, "{work}");
-        let told = work["work"].as_str().unwrap();
+        let reported = work["work"].as_str().unwrap();
         if how == "scan" {
-            assert!(rows >= population && told.contains("from end to end"), "{work}");
+            assert!(rows >= population && reported.contains("from end to end"), "{work}");
         } else {
             // Two tenths at least, and no more reads than there are rows.
             assert!(
-                (population / 6..=population).contains(&rows) && told.contains("8 tables read at random"),
+                (population / 6..=population).contains(&rows) && reported.contains("8 tables read at random"),
                 "{work}"
             );
         }
@@ -342,9 +342,9 @@ fn among_other_years(place: &Path) {
     let head = "year,system,metric,price_per_metric,source\n";
     let points = "1990,Mainframe,EUR/tps,100000,a book\n2000,Server,EUR/tps,1000,a paper\n2000,C,EUR/tpmC,5,a page\n";
     fs::write(place.join("trend.csv"), format!("{head}{points}")).unwrap();
-    let told = succeed(place, &["report", "record", "--trend", "trend.csv", "--json"]).json();
-    assert!((told["times_cheaper_in_ten_years"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{told}");
-    assert_eq!((told["points"].as_array().unwrap().len(), &told["of_other_metrics"]), (2, &1.into()));
+    let reported = succeed(place, &["report", "record", "--trend", "trend.csv", "--json"]).json();
+    assert!((reported["times_cheaper_in_ten_years"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{reported}");
+    assert_eq!((reported["points"].as_array().unwrap().len(), &reported["of_other_metrics"]), (2, &1.into()));
     let text = succeed(place, &["report", "record", "--trend", "trend.csv"]).out;
     assert!(text.contains("Mainframe") && text.contains("this result") && text.contains("100 times"), "{text}");
     let picture = fs::read_to_string(place.join("record/price-trend.svg")).unwrap();
@@ -355,7 +355,7 @@ fn among_other_years(place: &Path) {
 }
 
 #[test]
-fn a_warm_up_of_nothing_is_told() {
+fn a_warm_up_of_nothing_is_reported() {
     let place = TempDir::new().unwrap();
     let arguments = ["run", "--db", "simulated:", "--warm", "random", "--ramp-up", "0s", "--duration", "1s", "--json"];
     let summary = succeed(place.path(), &arguments).json();
@@ -404,8 +404,8 @@ fn a_record_is_priced_later_and_nothing_measured_changes() {
     let first = succeed(place.path(), &["report", "record", "--price", example, "--json"]).json();
     assert_eq!((&first["price"]["total"], &first["price"]["currency"]), (&3_419.into(), &"USD".into()));
     fs::write(place.path().join("price.toml"), PRICE).unwrap();
-    let told = succeed(place.path(), &["report", "record", "--full", "--price", "price.toml"]).out;
-    assert!(told.contains("2,001 EUR"), "{told}");
+    let reported = succeed(place.path(), &["report", "record", "--full", "--price", "price.toml"]).out;
+    assert!(reported.contains("2,001 EUR"), "{reported}");
     let after = files();
     assert_eq!(after.len(), before.len() + 1, "{after:?}");
     for (path, text) in before {

@@ -1,4 +1,4 @@
-//! A database that stands still has connections and no errors: what its figures do not show is told beside them.
+//! A database that stands still has connections and no errors: what its figures do not show is reported beside them.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use crate::support::command::{files, json_file, new_record, open_directory, run,
 use crate::support::require_postgres;
 
 /// What a record says of table spaces, the newest in this directory.
-fn told(place: &Path) -> Vec<(String, String)> {
+fn reported(place: &Path) -> Vec<(String, String)> {
     let record = new_record(place, &[]);
     let settings = json_file(&record, "environment.json")["settings"].clone();
     let all = settings.as_object().unwrap().iter();
@@ -27,12 +27,15 @@ fn tables_lie_over_table_spaces_through_a_kill_and_are_dropped_with_them() {
         ["run", "debitcredit", "--clients", "2", "--ramp-up", "0s", "--duration", "15s", "--allow-errors", "50%"];
     let run_it = [&run_it[..], &["--rate", "60"]].concat();
     succeed(place.path(), &[&run_it[..], &["--db", &url(""), "--fault", "3s: kill"]].concat());
-    let told = told(place.path());
-    assert_eq!(told[0], ("stripes".to_owned(), "3".to_owned()), "{told:?}");
-    let [_, first, second, third] = &told[..] else { panic!("{told:?}") };
+    let reported = reported(place.path());
+    assert_eq!(reported[0], ("stripes".to_owned(), "3".to_owned()), "{reported:?}");
+    let [_, first, second, third] = &reported[..] else { panic!("{reported:?}") };
     // The largest is alone, and each has something.
-    assert_eq!(*first, ("table space graymark_1".to_owned(), "account".to_owned()), "{told:?}");
-    assert!(!second.1.is_empty() && third.1.contains("account_pkey") != second.1.contains("account_pkey"), "{told:?}");
+    assert_eq!(*first, ("table space graymark_1".to_owned(), "account".to_owned()), "{reported:?}");
+    assert!(
+        !second.1.is_empty() && third.1.contains("account_pkey") != second.1.contains("account_pkey"),
+        "{reported:?}"
+    );
 
     run(place.path(), &[&run_it[..], &["--db", &url("&stripes=2")]].concat())
         .refused(2, &["over 3 table spaces", "another number"]);
@@ -57,7 +60,7 @@ fn given_directories_hold_the_tables_and_are_refused_where_they_would_be_copied(
         let bytes: u64 = files(&place.path().join(disk)).iter().map(|file| file.metadata().unwrap().len()).sum();
         assert!(bytes > 1 << 16, "{disk}: {bytes}");
     }
-    assert_eq!(told(place.path())[0].1, "2");
+    assert_eq!(reported(place.path())[0].1, "2");
 
     // Somebody else's directory is left alone.
     let other = format!("postgres:local?data=other/db&{directories}");

@@ -238,7 +238,7 @@ fn each_scale_gets_a_file_that_goes_with_its_point() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_done() {
+fn mistakes_are_reported_before_anything_is_done() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
     for (arguments, text) in [

@@ -58,11 +58,10 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_done() {
+fn mistakes_are_reported_before_anything_is_done() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    run(place, &["tune", "--db", "postgres://host/db"])
-        .refused(2, &["with servers of its own alone", "graymark compare"]);
+    run(place, &["tune", "--db", "postgres://host/db"]).refused(2, &["needs a private server", "graymark compare"]);
     run(place, &["tune", "--db", "simulated:"]).refused(2, &["no list of candidates for simulated"]);
     run(place, &["tune", "--db", "postgres:local", "--only", "x"])
         .refused(2, &["unknown candidate `x`", "more-buffers"]);
@@ -70,6 +69,6 @@ fn mistakes_are_told_before_anything_is_done() {
     run(place, &["tune", "--db", "sqlite:x.db", "--only", "flushes-at-checkpoints-only"]).refused(2, &["--allow-loss"]);
     fs::write(place.join("bad.toml"), "[[candidate]]\nname = \"x\"\n").unwrap();
     run(place, &["tune", "--candidates", "bad.toml"]).refused(2, &["bad.toml is not a list of candidates"]);
-    let told = succeed(place, &["tune", "--db", "postgres:local", "--dry-run"]).out;
-    assert!(told.contains("# 11 candidates, about") && told.contains("# commits-do-not-wait:"), "{told}");
+    let reported = succeed(place, &["tune", "--db", "postgres:local", "--dry-run"]).out;
+    assert!(reported.contains("# 11 candidates, about") && reported.contains("# commits-do-not-wait:"), "{reported}");
 }

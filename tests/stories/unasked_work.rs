@@ -98,7 +98,7 @@ fn a_missing_item_of_mariadb_does_not_pass_for_the_rollback_of_the_standard() {
 
 /// Two clients that know nothing of each other: each is told of the other, and the database is not called a liar.
 #[test]
-fn another_client_at_work_is_told_as_such() {
+fn another_client_at_work_is_reported_as_such() {
     let place = loaded();
     // Whoever waits for the disk in a commit lets nobody else in: on a slow one, one of the two would never get its
     // turn.
@@ -118,12 +118,12 @@ fn another_client_at_work_is_told_as_such() {
         let count = |of: &str| database["effects"]["new_orders"][of].as_u64().unwrap();
         assert!(unasked > 0 && unasked == count("database") - count("client"), "{database}");
         assert!(database["missing"].is_null(), "{database}");
-        let told = format!("{unasked} more New-Orders");
+        let reported = format!("{unasked} more New-Orders");
         let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(&told) && words.contains("than this run requested: another client"), "{}", done.out);
+        assert!(words.contains(&reported) && words.contains("than this run requested: another client"), "{}", done.out);
         assert!(!words.contains("they are lost"), "{}", done.out);
         let page = std::fs::read_to_string(place.path().join(record).join("report.html")).unwrap();
-        assert!(page.contains(&told) && page.contains("another client"), "{record}");
+        assert!(page.contains(&reported) && page.contains("another client"), "{record}");
         let clauses = summary["verdict"]["clauses"].as_array().unwrap();
         let rule = clauses.iter().find(|clause| clause["id"] == "5.1.2").unwrap();
         assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains("another client"), "{rule}");

@@ -254,7 +254,7 @@ fn a_single_warehouse_cannot_have_remote_ones() {
 
 #[test]
 fn commits_that_were_looked_up_are_judged() {
-    let told = |acknowledged: Acknowledged, unasked: &str| {
+    let reported = |acknowledged: Acknowledged, unasked: &str| {
         let mut summary = valid();
         if acknowledged.lost > 0 {
             // The finding is among those of the check, and no condition.
@@ -272,13 +272,13 @@ fn commits_that_were_looked_up_are_judged() {
         (*clause.state.known().unwrap(), clause.value.clone())
     };
     let whole = Acknowledged { looked_up: 9, found: 9, ..Acknowledged::default() };
-    assert_eq!(told(whole, ""), (State::Held, "9 looked up, none lost".to_owned()));
+    assert_eq!(reported(whole, ""), (State::Held, "9 looked up, none lost".to_owned()));
     // One that is lost is lost, whatever else is not known.
     let lost = Acknowledged { found: 8, lost: 1, beyond: true, ..whole };
-    assert_eq!(told(lost, ""), (State::Broken, "1 of 9 lost".to_owned()));
-    assert_eq!(told(Acknowledged { beyond: true, ..whole }, "").0, State::NotTested);
-    assert_eq!(told(Acknowledged::default(), "").0, State::NotTested);
-    assert_eq!(told(Acknowledged::default(), "it was away").0, State::NotTested);
+    assert_eq!(reported(lost, ""), (State::Broken, "1 of 9 lost".to_owned()));
+    assert_eq!(reported(Acknowledged { beyond: true, ..whole }, "").0, State::NotTested);
+    assert_eq!(reported(Acknowledged::default(), "").0, State::NotTested);
+    assert_eq!(reported(Acknowledged::default(), "it was away").0, State::NotTested);
     // Nothing was lost, so there was nothing to look up.
     assert!(judge::judge(&valid()).clauses.iter().all(|clause| clause.id != "3.5.3"));
 }

@@ -221,7 +221,8 @@ pub async fn round_trips_are_few<E: Sessions<Tpcc>>(engine: &E) {
     }
 }
 
-/// The planted fault: a Maven that hangs. It ends with an interrupt and with Graymark, and nothing of the fetch is left.
+/// The planted fault: a Maven that hangs. It ends with an interrupt and with Graymark, and nothing of the fetch is
+/// left.
 #[test]
 fn a_download_ends_with_the_fetch() {
     if Package::named("postgres@18").is_err() {

@@ -35,12 +35,12 @@ fn writes_beside_a_reader(target: &Target, isolation: Isolation, limit: Duration
     };
     let before = read(&reader);
     std::thread::scope(|scope| {
-        let (told, heard) = mpsc::channel();
+        let (reported, heard) = mpsc::channel();
         scope.spawn(move || {
             let writer = target.connect("tpcc").unwrap();
             writer.execute("UPDATE tpcc.DBA.level SET b = b + 1 WHERE a = 1").unwrap();
             // Nobody hears it any more if it had to wait.
-            let _ = told.send(());
+            let _ = reported.send(());
         });
         let done = heard.recv_timeout(limit).is_ok();
         // What was read once is read again, unless the level lets others change it.
@@ -149,13 +149,13 @@ fn no_one_else_gets_into_a_private_server() {
 fn a_checkpoint_and_the_statistics_of_a_run_do_not_stop_the_server() {
     let Some(()) = virtuoso::require() else { return };
     let engine: Arc<dyn Engine<Tpcc>> = Arc::new(virtuoso::small());
-    let (told, heard) = mpsc::channel();
+    let (reported, heard) = mpsc::channel();
     let beside = |what: fn(&Runtime, &dyn Engine<Tpcc>)| {
-        let (engine, told) = (Arc::clone(&engine), told.clone());
+        let (engine, reported) = (Arc::clone(&engine), reported.clone());
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             what(&runtime, engine.as_ref());
-            told.send(()).unwrap();
+            reported.send(()).unwrap();
         });
     };
     beside(|runtime, engine| {
@@ -180,7 +180,7 @@ fn a_checkpoint_and_the_statistics_of_a_run_do_not_stop_the_server() {
 }
 
 #[test]
-fn mistakes_are_told_in_one_line() {
+fn mistakes_are_reported_in_one_line() {
     let place = open_directory();
     let refused =
         |url: &str, code: i32, words: &[&str]| run(place.path(), &["check", "--db", url]).refused(code, words);

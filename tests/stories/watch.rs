@@ -61,7 +61,7 @@ fn the_key_q_ends_a_run_cleanly() {
 }
 
 #[test]
-fn what_is_no_terminal_is_told() {
+fn what_is_no_terminal_is_reported() {
     let place = TempDir::new().unwrap();
     let work = ["run", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s", "--out", "record"];
     succeed(place.path(), &work);

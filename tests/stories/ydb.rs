@@ -46,7 +46,7 @@ fn copy(server: &YdbServer, directory: &str, place: &TempDir) -> PathBuf {
 }
 
 /// All replies and all rows of TPC-C are those of the model, from the rows that the bulk upserts brought to the last
-/// Delivery; sessions side by side do everything once; every fault in a row is told.
+/// Delivery; sessions side by side do everything once; every fault in a row is reported.
 #[test]
 fn tpcc_conforms() {
     let (server, place) = (YdbServer::start(), TempDir::new().unwrap());
@@ -63,7 +63,7 @@ fn tpcc_conforms() {
         suite::conforms(&engine, model, suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         conformance::side_by_side(&engine).await;
         let plant = async |sql: &str| server.with_rows("tpcc", |rows| rows.execute_batch(sql).unwrap());
-        of_seed::are_told(&engine, &manifest, plant).await;
+        of_seed::are_found(&engine, &manifest, plant).await;
     });
 }
 
@@ -193,7 +193,7 @@ fn transactions_are_few_queries() {
 }
 
 /// What is made of a failure.
-fn told(done: Result<(), Failure>) -> &'static str {
+fn reported(done: Result<(), Failure>) -> &'static str {
     match done {
         Ok(()) => "done",
         Err(Failure::Retry { reason, .. }) => reason.name(),
@@ -229,12 +229,12 @@ fn each_status_is_retried_failed_or_of_unknown_fate() {
         ] {
             let before = history();
             server.plant([Fault { when: When::Commit, what, done: false }]);
-            assert_eq!(told(session.execute(input).await.map(|_| ())), due, "{what:?}");
+            assert_eq!(reported(session.execute(input).await.map(|_| ())), due, "{what:?}");
             assert_eq!((server.planted(), history()), (0, before), "{what:?}");
             if ["reconnect", "unknown fate"].contains(&due) {
                 session = bank::open_session(&engine).await;
             }
-            assert_eq!(told(session.execute(input).await.map(|_| ())), "done", "after {what:?}");
+            assert_eq!(reported(session.execute(input).await.map(|_| ())), "done", "after {what:?}");
         }
     });
     let server = YdbServer::start();
@@ -251,7 +251,7 @@ fn each_status_is_retried_failed_or_of_unknown_fate() {
             // The second query of three: the transaction is open.
             let pass = Fault { when: When::Statement, what: What::Nothing, done: true };
             server.plant([pass, Fault { when: When::Statement, what, done: false }]);
-            assert_eq!(told(session.execute(&order).await.map(|_| ())), due, "{what:?}");
+            assert_eq!(reported(session.execute(&order).await.map(|_| ())), due, "{what:?}");
             if due == "reconnect" {
                 session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
             }
@@ -261,8 +261,8 @@ fn each_status_is_retried_failed_or_of_unknown_fate() {
     });
 }
 
-/// The planted fault: a commit is refused, and its transaction is still open. It is rolled back, so that the session can
-/// begin the next one.
+/// The planted fault: a commit is refused, and its transaction is still open. It is rolled back, so that the session
+/// can begin the next one.
 #[test]
 fn a_refused_commit_leaves_no_transaction_open() {
     let server = YdbServer::start();
@@ -273,7 +273,7 @@ fn a_refused_commit_leaves_no_transaction_open() {
         for input in [new_order(&[line(1, 5, 1)]), Input::Delivery(Delivery { w_id: 1, o_carrier_id: 3 })] {
             for (status, due) in [(StatusCode::Overloaded, "overloaded"), (StatusCode::PreconditionFailed, "failed")] {
                 server.plant([Fault { when: When::Commit, what: What::LeftOpen(status), done: false }]);
-                assert_eq!(told(session.execute(&input).await.map(|_| ())), due);
+                assert_eq!(reported(session.execute(&input).await.map(|_| ())), due);
                 assert_eq!((server.planted(), server.open_transactions()), (0, 0), "{input:?}: {status:?}");
                 assert_eq!(server.take_log().last().map(String::as_str), Some("rollback"), "{input:?}: {status:?}");
                 session.execute(&input).await.unwrap();
@@ -298,7 +298,7 @@ fn an_answer_without_rows_is_not_taken_for_an_empty_one() {
         let mut session = bank::open_session(&engine).await;
         let before = history();
         plant(When::Commit);
-        assert_eq!(told(session.execute(&bank::inputs(Kind::Gray, 3, 1)[0]).await.map(|_| ())), "unreadable");
+        assert_eq!(reported(session.execute(&bank::inputs(Kind::Gray, 3, 1)[0]).await.map(|_| ())), "unreadable");
         assert_eq!(server.planted(), 0);
         assert_ne!(history(), before);
     });
@@ -392,7 +392,7 @@ fn a_load_goes_on_after_errors() {
     assert!(loaded.out.contains("20,022"), "{loaded:?}");
     assert!(sent > 0);
     succeed(place.path(), &["check", "debitcredit", "--db", &url]);
-    // A condition that fails is told.
+    // A condition that fails is reported.
     server.with_rows("debitcredit", |rows| rows.execute("UPDATE branch SET branch_balance = 1", []).unwrap());
     let broken = run(place.path(), &["check", "debitcredit", "--db", &url]);
     assert!(broken.code != Some(0) && broken.out.contains("branch_balance=1"), "{broken:?}");

@@ -55,7 +55,7 @@ impl Phenomena {
     /// # Errors
     /// If the file is invalid.
     fn read() -> Result<Phenomena, Error> {
-        toml::from_str(FILE).map_err(|error| Error::Usage(format!("the file of phenomena is wrong: {error}")))
+        toml::from_str(FILE).map_err(|error| Error::Usage(format!("phenomena.toml is invalid: {error}")))
     }
 
     /// Tests for one of them; none if the user asked to stop.
@@ -77,7 +77,7 @@ impl Script {
     /// The result. If a read returned nothing although no transaction was aborted, the phenomenon is not tested.
     fn evaluate(&self, done: InterleavedRun, isolation: Isolation) -> Phenomenon {
         let unmet = self.seen.iter().filter(|check| !check.0.holds(&done.values));
-        let unmet: Vec<String> = unmet.map(|check| check.0.told(&done.values)).collect();
+        let unmet: Vec<String> = unmet.map(|check| check.0.describe(&done.values)).collect();
         let any = |key: &str| done.values.iter().any(|(name, value)| name.ends_with(key) && *value > 0);
         let unknown = self.seen.iter().any(|check| !check.0.known(&done.values)) && !any(".refused");
         let (outcome, by, found) = if !done.fault.is_empty() {
@@ -85,7 +85,7 @@ impl Script {
         } else if any(".failed") || unknown {
             (Outcome::NotTested, None, unmet)
         } else if unmet.is_empty() {
-            (Outcome::Allowed, None, self.seen.iter().map(|check| check.0.told(&done.values)).collect())
+            (Outcome::Allowed, None, self.seen.iter().map(|check| check.0.describe(&done.values)).collect())
         } else {
             (Outcome::Prevented, Some(done.means().into()), Vec::new())
         };

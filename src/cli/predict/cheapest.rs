@@ -66,8 +66,8 @@ pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
         other_memory: args.other_memory.unwrap_or(0.0),
         law: args.law.map(Into::into),
     };
-    let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
-    let all = candidates(&model, offers.collect(), &goal).map_err(told)?;
+    let usage = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
+    let all = candidates(&model, offers.collect(), &goal).map_err(usage)?;
     let meets = |candidate: &&Candidate| candidate.meets;
     let inside = all.iter().filter(meets).find(|candidate| candidate.point.outside.is_empty());
     let cheapest = if args.extrapolate { all.iter().find(meets) } else { inside };

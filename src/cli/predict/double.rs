@@ -71,12 +71,12 @@ pub(super) fn double(args: &DoubleArgs) -> Result<Ended, Error> {
     let (hit_rate, rows) = match (&args.model, args.warehouses, args.from) {
         (Some(path), Some(warehouses), Some(from)) => {
             let model = file::model(path)?;
-            let told = |why: String| Error::Usage(format!("{}: {why}", path.display()));
-            let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(told)?;
+            let usage = |why: String| Error::Usage(format!("{}: {why}", path.display()));
+            let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(usage)?;
             for doubled in 0..=args.times {
                 let point = predictor.at(warehouses, from * 2_f64.powi(doubled as i32));
                 if let Some(why) = point.refusal(args.extrapolate) {
-                    return Err(told(why));
+                    return Err(usage(why));
                 }
             }
             (model.hit_rate_of, doublings(&predictor, warehouses, from, args.times))

@@ -47,13 +47,13 @@ pub(super) fn hit(args: &HitArgs) -> Result<Ended, Error> {
     let of_rate = || args.rate.and_then(|rate| model.buffer_for(args.warehouses, rate));
     let buffer = args.buffer.or_else(of_rate).ok_or_else(none)?;
     let hit = model.hit(args.warehouses, buffer);
-    let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
+    let usage = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
     if buffer < PAGE as f64 {
         let measured = if hit.outside.is_empty() { String::new() } else { format!(": {}", hit.outside.join("; ")) };
-        return Err(told(format!("a buffer of less than a page is impossible{measured}")));
+        return Err(usage(format!("a buffer of less than a page is impossible{measured}")));
     }
     if !args.extrapolate && !hit.outside.is_empty() {
-        return Err(told(format!(
+        return Err(usage(format!(
             "outside of the measured range: {}; stay within it, measure points there, or use --extrapolate for a guess",
             hit.outside.join("; ")
         )));

@@ -55,18 +55,18 @@ pub(super) struct RunArgs {
 /// Runs the command.
 pub(super) fn run(args: &RunArgs) -> Result<Ended, Error> {
     let model = file::model(&args.model)?;
-    let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
-    let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(told)?;
+    let usage = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
+    let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(usage)?;
     let run = match args.ratio {
         Some(ratio) => {
-            Some(predict::run(&predictor, args.warehouses, args.buffer, ratio, args.tolerance / 100.0).map_err(told)?)
+            Some(predict::run(&predictor, args.warehouses, args.buffer, ratio, args.tolerance / 100.0).map_err(usage)?)
         }
         None => None,
     };
     let point = || predictor.at(args.warehouses, args.buffer);
     let answer = run.as_ref().and_then(|run| run.steps.last()).map_or_else(point, |step| step.point.clone());
     if let Some(why) = answer.refusal(args.extrapolate) {
-        return Err(told(why));
+        return Err(usage(why));
     }
     if args.json {
         let answer = match &run {

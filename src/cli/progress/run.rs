@@ -137,7 +137,7 @@ impl RunProgress {
     }
 
     fn second(&mut self, second: u32, phase: Phase, interval: &Interval) {
-        let parts = self.told(second, phase, interval);
+        let parts = self.parts(second, phase, interval);
         match &self.bar {
             Some(bar) => bar.set_message(fitted(&parts, "  ", columns())),
             None if self.last.is_none_or(|last| last.elapsed() >= LINE_EVERY) => {
@@ -151,7 +151,7 @@ impl RunProgress {
 
 impl RunProgress {
     /// The parts of a line for a second: errors come before parts that may not fit.
-    fn told(&self, second: u32, phase: Phase, interval: &Interval) -> Vec<String> {
+    fn parts(&self, second: u32, phase: Phase, interval: &Interval) -> Vec<String> {
         let all = interval.transactions.iter().map(|measured| measured.completed).sum::<u64>();
         let (at, of) = self.course.place(phase, second);
         let mut parts = vec![format!("{} {at}/{of} s", phase_name(&phase.into()))];
@@ -202,19 +202,19 @@ mod tests {
             back: 0,
             given_up: 0,
         };
-        let told =
-            |run: &RunProgress, second, phase, columns| fitted(&run.told(second, phase, &interval), "  ", columns);
+        let parts =
+            |run: &RunProgress, second, phase, columns| fitted(&run.parts(second, phase, &interval), "  ", columns);
         let all = "measurement 7140/7200 s  5,925,900 New-Orders/min  p50 124 p90 124 ms  98,765 tx/s";
-        assert_eq!(told(&run, 7_199, Phase::Measurement, 200), all);
-        assert_eq!(told(&run, 7_199, Phase::Measurement, 80), all.trim_end_matches("  98,765 tx/s"));
-        assert_eq!(told(&run, 7_199, Phase::Measurement, 60), "measurement 7140/7200 s  5,925,900 New-Orders/min");
-        assert_eq!(told(&run, 7_199, Phase::Measurement, 10), "measurement 7140/7200 s");
+        assert_eq!(parts(&run, 7_199, Phase::Measurement, 200), all);
+        assert_eq!(parts(&run, 7_199, Phase::Measurement, 80), all.trim_end_matches("  98,765 tx/s"));
+        assert_eq!(parts(&run, 7_199, Phase::Measurement, 60), "measurement 7140/7200 s  5,925,900 New-Orders/min");
+        assert_eq!(parts(&run, 7_199, Phase::Measurement, 10), "measurement 7140/7200 s");
         (run.lost, run.back, run.errors) = (3, 1, 17);
         let wrong = "ramp-up 6/60 s  5,925,900 New-Orders/min  2 reconnecting  17 errors";
-        assert_eq!(told(&run, 5, Phase::RampUp, 200), format!("{wrong}  p50 124 p90 124 ms  98,765 tx/s"));
-        assert_eq!(told(&run, 5, Phase::RampUp, 60), wrong.trim_end_matches("  17 errors"));
+        assert_eq!(parts(&run, 5, Phase::RampUp, 200), format!("{wrong}  p50 124 p90 124 ms  98,765 tx/s"));
+        assert_eq!(parts(&run, 5, Phase::RampUp, 60), wrong.trim_end_matches("  17 errors"));
         interval.transactions[0].response.reset();
-        assert!(!run.told(5, Phase::RampUp, &interval).iter().any(|part| part.contains("p50")), "nobody was answered");
+        assert!(!run.parts(5, Phase::RampUp, &interval).iter().any(|part| part.contains("p50")), "nobody was answered");
     }
 
     #[test]

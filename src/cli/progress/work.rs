@@ -44,10 +44,10 @@ impl LoadProgress {
             LoadStep::Rows { rows, bytes, resumed } => {
                 self.rows += rows;
                 if *resumed {
-                    let told = format!("load: {} rows exist from an earlier load", HumanCount(*rows));
+                    let message = format!("load: {} rows exist from an earlier load", HumanCount(*rows));
                     match &self.bar {
-                        Some(bar) => bar.println(told),
-                        None => tell!("{told}"),
+                        Some(bar) => bar.println(message),
+                        None => tell!("{message}"),
                     }
                     return;
                 }
@@ -55,14 +55,14 @@ impl LoadProgress {
                 self.bytes += bytes;
                 match &self.bar {
                     Some(bar) => {
-                        let mut parts = self.told();
+                        let mut parts = self.parts();
                         parts[0] = format!("{}: {}", self.phase, parts[0]);
                         // Before them stand the word and the seconds.
                         bar.set_message(fitted(&parts, ", ", columns().saturating_sub("load 9999s  ".len())));
                     }
                     None if self.last.elapsed() >= LINE_EVERY => {
                         self.last = Instant::now();
-                        tell!("load: {}", self.told().join(", "));
+                        tell!("load: {}", self.parts().join(", "));
                     }
                     None => {}
                 }
@@ -71,7 +71,7 @@ impl LoadProgress {
     }
 
     /// Progress, speed and remaining time.
-    fn told(&self) -> [String; 4] {
+    fn parts(&self) -> [String; 4] {
         self.after(self.began.elapsed().as_secs_f64().max(0.001))
     }
 
@@ -118,7 +118,7 @@ impl CheckProgress {
     }
 
     /// The condition that is being checked, and its number.
-    fn told(&self, id: &str) -> String {
+    fn label(&self, id: &str) -> String {
         let number = self.done + 1;
         // Of a cluster, the copies are compared after the conditions.
         let of = if number <= self.all { format!(" of {}", self.all) } else { String::new() };
@@ -127,12 +127,12 @@ impl CheckProgress {
 
     /// The check of a condition begins.
     pub(in crate::cli) fn began(&mut self, id: &str) {
-        let told = self.told(id);
+        let label = self.label(id);
         match &self.bar {
-            Some(bar) => bar.set_message(told),
+            Some(bar) => bar.set_message(label),
             None if self.last.elapsed() >= LINE_EVERY => {
                 self.last = Instant::now();
-                tell!("check: {told}");
+                tell!("check: {label}");
             }
             None => {}
         }
@@ -227,12 +227,12 @@ mod tests {
     #[test]
     fn a_check_shows_how_many_conditions_there_are() {
         let mut check = CheckProgress::new();
-        assert_eq!(check.told("3.3.2.1"), "condition 1: 3.3.2.1");
+        assert_eq!(check.label("3.3.2.1"), "condition 1: 3.3.2.1");
         check.of(29);
         (0..3).for_each(|_| check.ended());
-        assert_eq!(check.told("3.3.2.4"), "condition 4 of 29: 3.3.2.4");
+        assert_eq!(check.label("3.3.2.4"), "condition 4 of 29: 3.3.2.4");
         check.done = 29;
-        assert_eq!(check.told("standby 1"), "condition 30: standby 1");
+        assert_eq!(check.label("standby 1"), "condition 30: standby 1");
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl FromStr for Dimension {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) enum Bound {
-    /// Derived from its buffers: see [`memory::beside`].
+    /// Derived from its buffers: see [`memory::limit_for_buffers`].
     Auto,
     /// This number of bytes.
     Bytes(u64),
@@ -282,7 +282,7 @@ impl Grid {
         }
         match self.bound_memory? {
             Bound::Bytes(bytes) => Some(bytes),
-            Bound::Auto => Some(memory::beside(scheme, key.buffers?, key.clients.unwrap_or_default())),
+            Bound::Auto => Some(memory::limit_for_buffers(scheme, key.buffers?, key.clients.unwrap_or_default())),
         }
     }
 

@@ -202,7 +202,7 @@ fn begin(mut settings: Settings, typed: GivenOptions) -> Result<Ended, Error> {
                 && settings.search().is_some_and(|search| warehouses.is_some() && !search.replace)
             {
                 return Err(Error::Usage(
-                    "on a server that is there this sweep drops the workload's tables for each point: allow it with \
+                    "on an existing server this sweep drops the workload's tables for each point: allow it with \
                      --replace"
                         .to_owned(),
                 ));

@@ -83,7 +83,7 @@ pub(super) fn name(state: &State, key: PointKey) -> String {
         load,
         key.warehouses.map(|scale| plural(scale.into(), unit.0, unit.1)),
         key.buffers.map(|buffers| format!("buffers {}", size::text(buffers))),
-        key.cpus.map(CpuCount::told),
+        key.cpus.map(CpuCount::text),
         key.clients.map(|clients| plural(clients.into(), "client", "clients")),
         state.settings.grid().map(|grid| grid.words(key)).filter(|words| !words.is_empty()),
         key.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!("repeat {repeat}")),

@@ -21,7 +21,7 @@ use crate::engine::server::{memory, quota};
 use crate::plan::Plan;
 use crate::record::{Record, writer};
 use crate::report::format::{plural, rate};
-use crate::report::sweep as told;
+use crate::report::sweep as sweep_report;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
 use crate::run::Run;
@@ -75,7 +75,7 @@ impl Points {
                 Err(Error::Database(why)) if self.others_may_succeed(key) => self.give_up(key, why)?,
                 Err(error) => return Err(error),
             }
-            told::write(&self.directory, &study(&self.state))?;
+            sweep_report::write(&self.directory, &study(&self.state))?;
         }
         if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid().is_some()) {
             // A sweep that was killed right after a point finished still has its copy, and a table without the point.
@@ -92,11 +92,11 @@ impl Points {
             self.place(key)?.remove()?;
         }
         let study = study(&self.state);
-        let page = told::write(&self.directory, &study)?;
+        let page = sweep_report::write(&self.directory, &study)?;
         if self.json {
             answer!("{}", serde_json::json!(study));
         } else {
-            say::report(told::text(&study).trim_end());
+            say::report(sweep_report::text(&study).trim_end());
         }
         tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
         let searched = self.state.settings.search().is_some();
@@ -109,8 +109,8 @@ impl Points {
         Ok(if failed { Ended::Failed } else { Ended::Held })
     }
 
-    /// Whether the server of one point failed, but those of others may not: each point of a grid has a private server of
-    /// its own, with other limits, on a copy of a loaded database.
+    /// Whether the server of one point failed, but those of others may not: each point of a grid has a private server
+    /// of its own, with other limits, on a copy of a loaded database.
     fn others_may_succeed(&self, key: PointKey) -> bool {
         let loaded = self.state.databases.iter().any(|there| there.ready);
         let private = self.state.settings.grid().is_some_and(Grid::is_private);
@@ -130,7 +130,7 @@ impl Points {
     }
 
     fn stopped(&self) -> Result<Ended, Error> {
-        told::write(&self.directory, &study(&self.state))?;
+        sweep_report::write(&self.directory, &study(&self.state))?;
         tell!(
             "sweep: stopped, {}; continue with: graymark sweep resume {}",
             progress(&self.state),
@@ -197,7 +197,7 @@ impl Points {
         let entry = self.entry(entry, &record, began.elapsed().as_secs_f64())?;
         if let Some(point) = &entry.result {
             let result = if self.state.settings.grid().is_some() && point.passed() {
-                point.observation.as_ref().map_or(String::new(), told::hits)
+                point.observation.as_ref().map_or(String::new(), sweep_report::hits)
             } else if point.passed() {
                 "passed".to_owned()
             } else {

@@ -366,8 +366,8 @@ mod tests {
                 let per_second = rate.per_second();
                 (per_second <= done_to).then_some(if per_second >= slow_from { 20_000.0 } else { 5.0 })
             };
-            let told = |(rate, back): &(Rate, bool)| format!("{rate}{}", if *back { " again" } else { "" });
-            rates.points(p90).iter().map(told).collect::<Vec<_>>().join(", ")
+            let describe = |(rate, back): &(Rate, bool)| format!("{rate}{}", if *back { " again" } else { "" });
+            rates.points(p90).iter().map(describe).collect::<Vec<_>>().join(", ")
         };
         assert_eq!(points(&of(false, None), 1e9, 0.0), "100, 200");
         assert_eq!(points(&of(true, None), 1e9, 1e9), "100, 200, 100 again");

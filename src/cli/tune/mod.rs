@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::alternating::AlternatingRuns;
 use super::args::{CommonRunArgs, Group, LabelArgs, Loading, Scale};
 use super::dry_run::{DryRun, switch, typed};
 use super::sweep::{Place, Series};
-use super::turns::Turns;
 use super::{Ended, say};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::plan::{Check, Defaults, Pace, Plan, RampUp, SCALE, parse_interval};
 use crate::record::environment;
-use crate::report::tune as told;
+use crate::report::tune as tune_report;
 use crate::result::tune::{Candidate, Fate};
 use crate::size;
 use crate::study::compare::SHORTEST;
@@ -140,13 +140,13 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
         return DryRun { path: &["tune"], defaults: Defaults::BENCH, more, varied: &[] }.of_runs(plan, None);
     }
     let began = Instant::now();
-    let turns = Turns::new("tune", args.workload, plan, args.out, false)?;
+    let turns = AlternatingRuns::new("tune", args.workload, plan, args.out, false)?;
     let (tuned, ended) = Tries::new(turns, asked, began, &args.label.label())?.all(candidates)?;
     let Some(tuned) = tuned else { return Ok(ended) };
     if args.json {
         answer!("{}", serde_json::json!(tuned));
     } else {
-        say::report(told::text(&tuned).trim_end());
+        say::report(tune_report::text(&tuned).trim_end());
     }
     Ok(ended)
 }
@@ -155,9 +155,7 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
 fn own_server(plan: &Plan, workload: WorkloadName) -> Result<(), Error> {
     match Place::of(&plan.db(workload), &Series::default(), plan.scale, Path::new(""))? {
         Place::Server { url } => Err(Error::Usage(format!(
-            "graymark tune changes settings and starts the server again for each of them, which it does with servers \
-             of its own alone, and not with \
-             {url}: give --db postgres:local, mysql:local, virtuoso:local or sqlite:FILE, and try what it finds on \
+            "graymark tune restarts the server with changed settings, so it needs a private server or a SQLite file, not {url}: give --db postgres:local, mysql:local, virtuoso:local or sqlite:FILE, and try what it finds on \
              your server with graymark run and \
              graymark compare"
         ))),

@@ -3,20 +3,20 @@
 use std::time::{Duration, Instant};
 
 use super::super::Ended;
-use super::super::turns::{Side, Turn, Turns};
+use super::super::alternating::{AlternatingRuns, Side, Turn};
 use super::ExtraOptions;
 use crate::engine::{Error, ErrorKind};
 use crate::plan::SCALE;
 use crate::record::{Brief, RecordWriter, environment, writer};
 use crate::report;
-use crate::report::tune as told;
+use crate::report::tune as tune_report;
 use crate::result::Environment;
 use crate::result::format::{Label, Status, file};
 use crate::result::summary::Summary;
 use crate::result::tune::{Candidate, Decision, Fate, Tuned};
 use crate::study::compare::SHORTEST;
 use crate::study::tune::candidates::leave_out;
-use crate::study::tune::outcome::{self, Facts};
+use crate::study::tune::outcome::{self, SearchContext};
 use crate::study::tune::{Arm, FEWEST_PAIRS, Race, Ran, Runs, START, runs_of_race};
 
 /// Maximum number of fresh pairs: more add little precision.
@@ -24,11 +24,11 @@ const MOST_PAIRS: u32 = 20;
 
 /// A running search.
 pub(super) struct Tries {
-    turns: Turns,
+    turns: AlternatingRuns,
     asked: ExtraOptions,
     began: Instant,
     record: Option<RecordWriter>,
-    facts: Facts,
+    context: SearchContext,
     /// The summary of the start, from the run before the race.
     start: Option<Summary>,
     environment: Option<Environment>,
@@ -41,13 +41,18 @@ pub(super) struct Tries {
 
 impl Tries {
     /// Begins the record.
-    pub(super) fn new(turns: Turns, asked: ExtraOptions, began: Instant, label: &Label) -> Result<Tries, Error> {
+    pub(super) fn new(
+        turns: AlternatingRuns,
+        asked: ExtraOptions,
+        began: Instant,
+        label: &Label,
+    ) -> Result<Tries, Error> {
         let plan = &turns.plan;
         let workload = plan.workload.unwrap_or_default().about().name;
         let mut record = RecordWriter::create(&turns.out, "tune", workload, &[])?;
         record.label(label)?;
         record.put_text(file::PLAN, &plan.to_toml()?)?;
-        let facts = Facts {
+        let context = SearchContext {
             workload: workload.to_owned(),
             scheme: turns.origin.url().scheme().to_owned(),
             scale: plan.scale.unwrap_or(SCALE),
@@ -62,7 +67,7 @@ impl Tries {
             asked,
             began,
             record: Some(record),
-            facts,
+            context,
             start: None,
             environment: None,
             took: Duration::ZERO,
@@ -121,7 +126,7 @@ impl Tries {
         }
         let brief = Brief::open(&self.turns.record(START, 0))?;
         if let Some(summary) = &brief.summary {
-            self.facts.run = Some((summary.engine.clone(), summary.clients));
+            self.context.run = Some((summary.engine.clone(), summary.clients));
         }
         let found = Environment {
             engine: brief.summary.as_ref().map(|summary| summary.engine.clone()),
@@ -154,7 +159,7 @@ impl Tries {
             );
         }
         plan.duration = Some(length);
-        self.facts.interval_s = length;
+        self.context.interval_s = length;
         tell!("tune: about {runs} runs of {length} s follow");
     }
 
@@ -164,11 +169,11 @@ impl Tries {
 
     /// Writes the results so far. An error is stored.
     fn put(&mut self, race: &Race) -> Tuned {
-        let tuned = outcome::of(race, &self.facts, self.began.elapsed().as_secs_f64() / 60.0);
+        let tuned = outcome::of(race, &self.context, self.began.elapsed().as_secs_f64() / 60.0);
         let directory = &self.turns.out;
         let json = serde_json::to_string_pretty(&tuned).unwrap_or_default() + "\n";
         let written = writer::put(directory, file::TUNE, json.as_bytes());
-        let written = written.and_then(|()| match told::settings_file(&tuned) {
+        let written = written.and_then(|()| match tune_report::settings_file(&tuned) {
             Some(text) => writer::put(directory, file::TUNED, text.as_bytes()),
             None => Ok(()),
         });
@@ -217,10 +222,10 @@ impl Runs for Tries {
             Err(error) => return Err(error),
         };
         self.took += began.elapsed();
-        self.facts.runs += 1;
+        self.context.runs += 1;
         let summary = Brief::open(&self.turns.record(&arm.name, round))?.summary;
         let strangers = summary.as_ref().and_then(|summary| summary.strangers.as_ref());
-        self.facts.disturbed_runs += u32::from(strangers.is_some_and(|strangers| !strangers.beyond().is_empty()));
+        self.context.disturbed_runs += u32::from(strangers.is_some_and(|strangers| !strangers.beyond().is_empty()));
         let figure = summary.as_ref().map(|summary| summary.transactions_per_second).filter(|figure| *figure > 0.0);
         let (Some(summary), Some(figure)) = (summary, figure) else {
             let why = "no transaction completed".to_owned();
@@ -234,7 +239,7 @@ impl Runs for Tries {
     }
 
     fn pairs(&mut self) -> u32 {
-        let pair = 2.0 * self.took.as_secs_f64() / f64::from(self.facts.runs.max(1));
+        let pair = 2.0 * self.took.as_secs_f64() / f64::from(self.context.runs.max(1));
         let fit = (self.left().as_secs_f64() / pair) as u32;
         let pairs = self.asked.pairs.unwrap_or(fit.clamp(FEWEST_PAIRS, MOST_PAIRS));
         tell!("tune: {pairs} fresh pairs of runs of the start and of the leader decide");

@@ -255,7 +255,7 @@ impl Model {
             let of_states = WAITS.iter().any(|(wait, _)| *wait == counter) || STATES.contains(&counter);
             of_states || counter == Counter::MachineCpu
         };
-        let told = self.grown().filter(|(counter, _)| !elsewhere(*counter));
+        let shown = self.grown().filter(|(counter, _)| !elsewhere(*counter));
         // All CPUs, idle ones included.
         let cpus = self.grown().find(|(counter, _)| *counter == Counter::MachineCpu).map(|(_, each)| each.round());
         let text = |(counter, each): (Counter, f64)| {
@@ -274,7 +274,7 @@ impl Model {
                 _ => (name.replace('_', " "), format!("{}/s", significant(each))),
             }
         };
-        told.map(text).collect()
+        shown.map(text).collect()
     }
 
     /// Wait states of sessions in percent of their time; empty if not sampled.

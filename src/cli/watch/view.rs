@@ -42,16 +42,16 @@ impl Choice {
 
 /// Draws the screen. `quit` describes the key q.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, choice: Choice, quit: &str) {
-    let told = self::head(model, choice);
+    let lines = self::head(model, choice);
     let rows = [
-        Constraint::Length(told.len() as u16),
+        Constraint::Length(lines.len() as u16),
         Constraint::Fill(2),
         Constraint::Fill(2),
         Constraint::Min(8.min(frame.area().height / 3)),
         Constraint::Length(1),
     ];
     let [head, throughput, latency, below, foot] = Layout::vertical(rows).areas(frame.area());
-    frame.render_widget(Paragraph::new(told), head);
+    frame.render_widget(Paragraph::new(lines), head);
     self::throughput(frame, throughput, model);
     self::latency(frame, latency, model);
     if choice.errors {
@@ -117,16 +117,16 @@ fn latency(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let main = model.main();
     let name = model.types.get(main).map(|name| transaction(name)).unwrap_or_default();
     let times = || model.seconds.iter().map(|second| second.did.get(main).and_then(|did| did.response_ms));
-    let told = model.newest(main).map(|[p50, p90, p99]| {
+    let percentiles = model.newest(main).map(|[p50, p90, p99]| {
         format!("p50 {}, p90 {}, p99 {} ms", significant(p50), significant(p90), significant(p99))
     });
-    let told = match (told, model.reconnecting()) {
-        (Some(told), _) => told,
+    let percentiles = match (percentiles, model.reconnecting()) {
+        (Some(percentiles), _) => percentiles,
         (None, 0) if times().flatten().next().is_none() => "no response yet".to_owned(),
         (None, 0) => "no response in the last seconds".to_owned(),
         (None, away) => format!("no response, {} reconnecting", plural(away, "session", "sessions")),
     };
-    let title = format!("{name} {told}; drawn: p99");
+    let title = format!("{name} {percentiles}; drawn: p99");
     // Microseconds, so that short times are drawn, too.
     let drawn = times().map(|times| times.map_or(0, |[_, _, p99]| (p99 * 1e3) as u64)).collect::<Vec<_>>();
     sparkline(frame, area, title, drawn.into_iter());
@@ -178,8 +178,8 @@ fn errors(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let (room, width) = (usize::from(area.height.saturating_sub(2)), usize::from(area.width.saturating_sub(2)));
     let none = model.errors.is_empty().then(|| "No errors".to_owned());
     // The newest errors are at the end, where there is always room for them.
-    let told = none.iter().chain(&model.notes).chain(&model.errors);
-    let folded: Vec<String> = told.flat_map(|line| folded(line, width)).collect();
+    let all = none.iter().chain(&model.notes).chain(&model.errors);
+    let folded: Vec<String> = all.flat_map(|line| folded(line, width)).collect();
     let first = if none.is_some() { 0 } else { folded.len().saturating_sub(room) };
     let lines: Vec<Line<'_>> = folded.iter().skip(first).map(|line| Line::raw(line.as_str())).collect();
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("Errors and connections")), area);
@@ -263,12 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_run_is_told() {
+    fn a_killed_run_is_reported() {
         let mut model = model();
         model.quiet_for(25);
         let lines = drawn(&model, Choice::default(), 100, 24);
-        let told = "no new data for 25 s: the run was probably killed; last: measurement  3/70 s";
-        assert!(lines[1].starts_with(told), "{lines:?}");
+        let beginning = "no new data for 25 s: the run was probably killed; last: measurement  3/70 s";
+        assert!(lines[1].starts_with(beginning), "{lines:?}");
     }
 
     #[test]

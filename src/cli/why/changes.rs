@@ -1,7 +1,7 @@
 //! The experiments, and which of them a database supports.
 
+use super::super::alternating::{AlternatingRuns, Side};
 use super::super::sweep::Place;
-use super::super::turns::{Side, Turns};
 use crate::engine::Error;
 use crate::engine::server::affinity;
 use crate::engine::server::log_in_memory::LogInMemory;
@@ -60,7 +60,11 @@ pub(super) fn parse_name(text: &str) -> Result<&'static str, String> {
 
 /// The experiments that are possible on the base's database, and why others are not. `only` are the requested ones;
 /// none means all.
-pub(super) fn of(base: &[Record], turns: &Turns, only: &[&'static str]) -> Result<(Vec<Change>, Vec<String>), Error> {
+pub(super) fn of(
+    base: &[Record],
+    turns: &AlternatingRuns,
+    only: &[&'static str],
+) -> Result<(Vec<Change>, Vec<String>), Error> {
     let Some(summary) = base.first().and_then(|record| record.summary.as_ref()) else {
         return Err(Error::Usage("the base has no figure: see its record".to_owned()));
     };
@@ -75,7 +79,7 @@ pub(super) fn of(base: &[Record], turns: &Turns, only: &[&'static str]) -> Resul
 }
 
 /// An experiment, or why it is not possible.
-fn change(name: &'static str, summary: &Summary, turns: &Turns) -> Result<Change, String> {
+fn change(name: &'static str, summary: &Summary, turns: &AlternatingRuns) -> Result<Change, String> {
     let side = Side { name: name.to_owned(), ..Side::default() };
     let (what, bound, never, side) = match name {
         "no-flush" => {
@@ -129,13 +133,13 @@ fn change(name: &'static str, summary: &Summary, turns: &Turns) -> Result<Change
 
 type Parts = (String, Bound, Option<&'static str>, Side);
 
-fn private(turns: &Turns) -> Result<(), String> {
+fn private(turns: &AlternatingRuns) -> Result<(), String> {
     let private = matches!(turns.origin, Place::Private { .. });
     if private { Ok(()) } else { Err("it needs a private server, such as postgres:local".to_owned()) }
 }
 
 /// Current and maximum number of CPUs of a private server.
-fn cpus(turns: &Turns) -> Result<(u32, u32), String> {
+fn cpus(turns: &AlternatingRuns) -> Result<(u32, u32), String> {
     private(turns)?;
     let all = std::thread::available_parallelism().map_or(1, usize::from) as u32;
     let query = turns.origin.url().reveal().split_once('?').map_or("", |(_, query)| query);
@@ -146,7 +150,7 @@ fn cpus(turns: &Turns) -> Result<(u32, u32), String> {
 }
 
 /// Puts the log of a private server in memory, if there is enough room.
-fn log_in_memory(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> {
+fn log_in_memory(summary: &Summary, turns: &AlternatingRuns, side: Side) -> Result<Parts, String> {
     private(turns)?;
     if !["postgres", "mysql"].contains(&turns.origin.url().scheme()) {
         return Err("the place of the log cannot be changed for this database".to_owned());
@@ -165,7 +169,7 @@ fn log_in_memory(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, 
 }
 
 /// Each client uses only its own warehouses: on the same database, or on a larger one that has enough.
-fn own_warehouses(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> {
+fn own_warehouses(summary: &Summary, turns: &AlternatingRuns, side: Side) -> Result<Parts, String> {
     let (one, many) = known::of(&summary.workload).unit;
     if summary.clients < 2 || turns.plan.at_home {
         return Err("clients share no warehouses".to_owned());
@@ -178,7 +182,7 @@ fn own_warehouses(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts,
     Ok((what, Bound::WithoutLocks, None, Side { at_home: true, scale, ..side }))
 }
 
-fn buffers(name: &str, summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> {
+fn buffers(name: &str, summary: &Summary, turns: &AlternatingRuns, side: Side) -> Result<Parts, String> {
     private(turns)?;
     let pages = summary.counters.as_ref().and_then(|counters| counters.pages.as_ref());
     let now = pages.and_then(|pages| pages.buffer_bytes).ok_or("the size of the buffers is unknown")?;
@@ -205,7 +209,7 @@ fn clients(summary: &Summary, clients: u32, side: Side) -> Result<Parts, String>
 }
 
 /// Statements instead of procedures, or vice versa.
-fn calls(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> {
+fn calls(summary: &Summary, turns: &AlternatingRuns, side: Side) -> Result<Parts, String> {
     let (via, what, bound) = match &summary.via {
         Recorded::Known(Via::Procedures) => (Via::Statements, "statements instead of procedures", Bound::Unknown),
         // The user requested statements: procedures are the default, so the database supports them.

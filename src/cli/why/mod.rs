@@ -8,16 +8,16 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::alternating::{AlternatingRuns, Side, Turn};
 use super::args::{CommonRunArgs, Group, Loading, Scale};
 use super::say;
-use super::turns::{Side, Turn, Turns};
 use super::{Ended, compare};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::link_safe;
 use crate::plan::{Pace, Plan, RampUp};
 use crate::record::Record;
-use crate::report::experiments as told;
+use crate::report::experiments as experiments_report;
 use crate::report::format::plural;
 use crate::result::format::file;
 use crate::study::compare::SHORTEST;
@@ -90,7 +90,7 @@ pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
     let each = 60 * args.minutes / (ROUNDS * (number as u32 + 1));
     let duration = each.saturating_sub(RUN_OVERHEAD_S + plan.longest_ramp_up()).max(SHORTEST as u32);
     plan.duration.get_or_insert(duration);
-    let turns = Turns::new("why", args.workload, plan, args.out, false)?;
+    let turns = AlternatingRuns::new("why", args.workload, plan, args.out, false)?;
     let ended = Tries { turns: &turns, minutes: args.minutes, rounds: args.rounds, only: &args.only }.all();
     turns.remove()?;
     let Some(found) = ended? else { return Ok(Ended::Interrupted) };
@@ -98,16 +98,16 @@ pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
     if args.json {
         answer!("{}", serde_json::json!(found));
     } else {
-        say::report(&told::text(&found));
+        say::report(&experiments_report::text(&found));
     }
     tell!("why: the records and why.md are in {}", turns.out.display());
     Ok(Ended::Held)
 }
 
 /// Writes the results next to the records.
-fn keep(turns: &Turns, found: &Experiments) -> Result<(), Error> {
+fn keep(turns: &AlternatingRuns, found: &Experiments) -> Result<(), Error> {
     let json = serde_json::to_string_pretty(found).unwrap_or_default() + "\n";
-    for (name, text) in [("why.md", told::markdown(found)), ("why.json", json)] {
+    for (name, text) in [("why.md", experiments_report::markdown(found)), ("why.json", json)] {
         let path = turns.out.join(name);
         let cannot = |error| Error::Output(format!("cannot write {}: {error}", path.display()));
         link_safe::write(&path, visible(&text).as_bytes()).map_err(cannot)?;
@@ -117,7 +117,7 @@ fn keep(turns: &Turns, found: &Experiments) -> Result<(), Error> {
 
 /// Running experiments.
 struct Tries<'a> {
-    turns: &'a Turns,
+    turns: &'a AlternatingRuns,
     minutes: u32,
     rounds: u32,
     only: &'a [&'static str],

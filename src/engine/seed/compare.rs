@@ -307,7 +307,7 @@ mod tests {
         [(100, 200), (101, 202), (110, 220), (111, 222), (200, 400), (201, 402), (210, 420), (211, 422)];
 
     #[test]
-    fn rows_of_the_seed_are_met_and_others_are_told() {
+    fn rows_of_the_seed_are_met_and_others_are_reported() {
         assert_eq!(outcome(false, &ALL), (0, vec![]));
         let without =
             |at: usize| ALL.iter().copied().enumerate().filter(move |(row, _)| *row != at).map(|(_, row)| row);
@@ -328,8 +328,9 @@ mod tests {
         more.insert(3, (105, 1));
         more.push((900, 1));
         assert_eq!(outcome(true, &more), (0, vec![]));
-        let told = ["k=5 was not loaded", "k=105 was not loaded", "k=900 was not loaded"].map(str::to_owned).to_vec();
-        assert_eq!(outcome(false, &more), (3, told));
+        let messages =
+            ["k=5 was not loaded", "k=105 was not loaded", "k=900 was not loaded"].map(str::to_owned).to_vec();
+        assert_eq!(outcome(false, &more), (3, messages));
     }
 
     #[test]

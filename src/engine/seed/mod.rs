@@ -32,7 +32,8 @@ pub enum Depth {
     Deep,
 }
 
-/// Checks the workload's conditions, and compares rows with the seed. `told` is called before and after each condition.
+/// Checks the workload's conditions, and compares rows with the seed. `on_step` is called before and after each
+/// condition.
 ///
 /// # Errors
 /// If a query fails.
@@ -40,12 +41,12 @@ pub async fn check<W: Workload>(
     engine: &dyn Engine<W>,
     manifest: &Manifest,
     depth: Depth,
-    told: &mut dyn FnMut(CheckStep<'_>),
+    on_step: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let of_seed = || W::SEED_INVARIANTS.iter().filter(|lasting| lasting.always || depth == Depth::Deep);
     let mut findings = engine
         .check(&mut |step| {
-            told(match step {
+            on_step(match step {
                 CheckStep::Conditions(number) => CheckStep::Conditions(number + of_seed().count()),
                 other => other,
             });
@@ -54,7 +55,7 @@ pub async fn check<W: Workload>(
     let population = match population::<W>(manifest) {
         Ok(population) => population,
         Err(finding) => {
-            told(CheckStep::Ended(&finding));
+            on_step(CheckStep::Ended(&finding));
             findings.push(finding);
             return Ok(findings);
         }
@@ -62,10 +63,10 @@ pub async fn check<W: Workload>(
     let pieces = Pieces::of(&population);
     for lasting in of_seed() {
         let began = Instant::now();
-        told(CheckStep::Began(lasting.id));
+        on_step(CheckStep::Began(lasting.id));
         let Some(outcome) = compare_table::<W>(engine, &population, &pieces, lasting, false).await? else { break };
         let finding = finding(lasting.id.to_owned(), lasting.title.to_owned(), outcome, began);
-        told(CheckStep::Ended(&finding));
+        on_step(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)
@@ -78,10 +79,10 @@ pub async fn check<W: Workload>(
 pub async fn restored<W: Workload>(
     engine: &dyn Engine<W>,
     population: &W::Population,
-    told: &(dyn Fn(LoadStep) + Send + Sync),
+    on_step: &(dyn Fn(LoadStep) + Send + Sync),
     report: &mut RestoreReport,
 ) -> Result<(), Error> {
-    told(LoadStep::Phase("compare"));
+    on_step(LoadStep::Phase("compare"));
     let (whole, pieces) = (Instant::now(), Pieces::of(population));
     for (number, table) in population.tables().iter().enumerate() {
         let began = Instant::now();

@@ -260,7 +260,7 @@ mod tests {
         assert!(matches!(refused(&kept), Error::Usage(why) if why.contains("leave data= out")));
     }
 
-    /// The planted fault: a port that another process has taken is told as Galera tells it.
+    /// The planted fault: a port that another process has taken is reported in the words of Galera.
     #[test]
     fn a_cluster_whose_port_was_taken_is_started_again() {
         let taken = || {

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_is_told_by_its_telling_line() {
+    fn a_program_that_fails_is_reported_by_its_telling_line() {
         let home = Home::new("test", None, None).unwrap();
         home.make_data("a data directory").unwrap();
         let run = |script: &str| {

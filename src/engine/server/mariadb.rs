@@ -366,7 +366,7 @@ fn candidates() -> Result<(Vec<Programs>, Option<Error>), Error> {
 
 /// Whether a `mysqld` is MySQL's, and not MariaDB's under this name.
 fn is_mysql(program: &Path) -> bool {
-    told_by(program).is_some_and(|text| !text.contains("MariaDB"))
+    version_text(program).is_some_and(|text| !text.contains("MariaDB"))
 }
 
 /// Whether server programs can be found on this machine.
@@ -383,14 +383,14 @@ pub fn available_of(version: &str) -> Result<(), Error> {
 }
 
 /// The version text of a server program.
-fn told_by(program: &Path) -> Option<String> {
+fn version_text(program: &Path) -> Option<String> {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
     Some(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
 }
 
 /// The version of a server program.
 fn version_of(program: &Path) -> Option<String> {
-    let text = told_by(program)?;
+    let text = version_text(program)?;
     let word =
         text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))?;
     Some(word.split('-').next().unwrap_or(word).to_owned())

@@ -10,7 +10,7 @@ const SERVER: [(&str, u64); 4] =
 
 /// A suitable limit for a size of buffers: the buffers, an eighth more, and the memory of processes and their page
 /// tables. The rest is page cache.
-pub fn beside(scheme: &str, buffers: u64, clients: u32) -> u64 {
+pub fn limit_for_buffers(scheme: &str, buffers: u64, clients: u32) -> u64 {
     const CLIENT: u64 = 6 << 20;
     let server = SERVER.iter().find(|(name, _)| *name == scheme).unwrap_or(&SERVER[0]).1;
     buffers + buffers / 8 + server + CLIENT * u64::from(clients)

@@ -85,7 +85,7 @@ impl Process {
 
     pub(super) fn bounds(&self) -> [(String, String); 2] {
         let free = || "not bounded".to_owned();
-        let cpus = self.cpus.as_ref().map_or_else(free, |share| share.told().to_owned());
+        let cpus = self.cpus.as_ref().map_or_else(free, |share| share.description().to_owned());
         let memory = self.memory().map_or_else(free, |memory| size::text(memory.limit_bytes));
         [("server_cpus".to_owned(), cpus), ("server_memory".to_owned(), memory)]
     }
@@ -127,7 +127,7 @@ impl Process {
                 let pid = child.id();
                 if let Ok(Some(status)) = child.try_wait() {
                     running.child = None;
-                    return Err(format!("it ended with {}", self.told(status)));
+                    return Err(format!("it ended with {}", self.describe(status)));
                 }
                 pid
             };
@@ -144,11 +144,11 @@ impl Process {
     /// How it ended, if it ended unexpectedly.
     pub(super) fn ended(&self) -> Option<String> {
         let status = self.running().child.as_mut()?.try_wait().ok().flatten()?;
-        Some(self.told(status))
+        Some(self.describe(status))
     }
 
     /// Its exit status, and the reason if known.
-    fn told(&self, status: ExitStatus) -> String {
+    fn describe(&self, status: ExitStatus) -> String {
         match self.memory().filter(|memory| memory.killed > Some(0)) {
             Some(memory) => format!(
                 "{status}: it needed more than the {} of memory that it is bounded to, and the kernel killed it; give \
@@ -363,21 +363,21 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_by_itself_is_told() {
+    fn a_process_that_ends_by_itself_is_reported() {
         let process = Process::new(None, None).unwrap();
         assert_eq!(process.ended(), None);
         start(&process, "true");
         assert_eq!(process.ended(), None);
         kill(Pid::from_raw(i32::try_from(process.pid().unwrap()).unwrap()), Signal::SIGKILL).unwrap();
-        let told = std::iter::from_fn(|| Some(process.ended())).find_map(|told| told).unwrap();
-        assert!(told.starts_with("signal: 9"), "{told}");
+        let ending = std::iter::from_fn(|| Some(process.ended())).find_map(|ending| ending).unwrap();
+        assert!(ending.starts_with("signal: 9"), "{ending}");
         let refused = process.pause("cannot stop it").unwrap_err().to_string();
         assert_eq!(refused, "cannot stop it: it is not running");
         process.end(&[(Signal::SIGTERM, Duration::from_secs(60))], "cannot end it").unwrap();
     }
 
     #[test]
-    fn what_never_becomes_ready_is_told() {
+    fn what_never_becomes_ready_is_reported() {
         let process = Process::new(None, None).unwrap();
         assert_eq!(process.wait_until(|_| true), Err("it was stopped".to_owned()));
         let mut command = Command::new("/bin/sh");

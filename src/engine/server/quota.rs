@@ -18,7 +18,7 @@ use elsewhere::Quota;
 pub(super) struct Share {
     set: affinity::Cpus,
     quota: Option<Quota>,
-    told: String,
+    description: String,
 }
 
 impl Share {
@@ -29,20 +29,20 @@ impl Share {
     /// If the text is invalid, or why there can be no quota and what would help, in a line.
     pub(super) fn parse(text: &str, memory: Option<&memory::Bound>) -> Result<Share, String> {
         if !text.contains('.') {
-            return Ok(Share { set: affinity::Cpus::parse(text)?, quota: None, told: text.to_owned() });
+            return Ok(Share { set: affinity::Cpus::parse(text)?, quota: None, description: text.to_owned() });
         }
         let cpus: CpuCount = text.parse()?;
         let list = affinity::first(cpus.ceil())?;
         let set = affinity::Cpus::parse(&list)?;
         if cpus.is_whole() {
-            return Ok(Share { set, quota: None, told: list });
+            return Ok(Share { set, quota: None, description: list });
         }
-        Ok(Share { set, quota: Some(Quota::of(cpus, memory)?), told: format!("{cpus}, a quota on {list}") })
+        Ok(Share { set, quota: Some(Quota::of(cpus, memory)?), description: format!("{cpus}, a quota on {list}") })
     }
 
     /// A description.
-    pub(super) fn told(&self) -> &str {
-        &self.told
+    pub(super) fn description(&self) -> &str {
+        &self.description
     }
 
     /// Binds a process that will be started, and its children.
@@ -198,15 +198,15 @@ mod linux {
             child.wait().unwrap();
             // The kernel's limit, not the speed: at most a slice over the quota.
             assert!(used <= 0.25 * wall + 0.05, "{used} s of {wall} s");
-            let told = share.used().unwrap();
-            assert!(told.throttled_periods > Some(0) && told.throttled_us > Some(0), "{told:?}");
-            assert_eq!(share.told(), format!("0.25, a quota on {}", super::super::affinity::first(1).unwrap()));
+            let used = share.used().unwrap();
+            assert!(used.throttled_periods > Some(0) && used.throttled_us > Some(0), "{used:?}");
+            assert_eq!(share.description(), format!("0.25, a quota on {}", super::super::affinity::first(1).unwrap()));
         }
 
         #[test]
         fn whole_numbers_need_no_group() {
             let share = super::super::Share::parse("1.0", None).unwrap();
-            assert_eq!((share.used(), share.told()), (None, super::super::affinity::first(1).unwrap().as_str()));
+            assert_eq!((share.used(), share.description()), (None, super::super::affinity::first(1).unwrap().as_str()));
             for wrong in ["0.0", "1.5.", "0.001", "1000.5", "0.5-1"] {
                 assert!(super::super::Share::parse(wrong, None).is_err(), "{wrong}");
             }

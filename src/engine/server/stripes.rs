@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stripes_are_read_and_mistakes_told() {
+    fn stripes_are_read_and_mistakes_reported() {
         for (text, number) in [("1", 0), ("4", 4), ("/mnt/a", 1), ("/mnt/a,/mnt/b", 2)] {
             let stripes = Stripes::parse(text).unwrap();
             assert_eq!((stripes.number(), stripes.to_string()), (number, text.to_owned()));

@@ -41,7 +41,8 @@ pub fn read(reply: Reply, text: &str, on_row: &mut dyn FnMut(&dyn Row) -> Result
 /// The maximum number of columns of a [`Line`].
 const MAX_COLUMNS: usize = 32;
 
-/// A row encoded as one text, with tabs between its columns; an empty column can be null. Its first column has the number `first`.
+/// A row encoded as one text, with tabs between its columns; an empty column can be null. Its first column has the
+/// number `first`.
 struct Line<'a> {
     columns: ArrayVec<&'a str, MAX_COLUMNS>,
     first: usize,

@@ -176,7 +176,7 @@ pub fn restorable(there: &DatabaseState, manifest: &Manifest) -> Result<(), Erro
 
 /// A report in progress: phases are timed and reported.
 pub struct Progress<'a> {
-    told: &'a (dyn Fn(LoadStep) + Send + Sync),
+    on_step: &'a (dyn Fn(LoadStep) + Send + Sync),
     began: Instant,
     phase_began: Instant,
     report: RestoreReport,
@@ -184,15 +184,15 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Begins a restore now.
-    pub fn new(tables: &[Table], told: &'a (dyn Fn(LoadStep) + Send + Sync)) -> Self {
+    pub fn new(tables: &[Table], on_step: &'a (dyn Fn(LoadStep) + Send + Sync)) -> Self {
         let undone = tables.iter().map(|table| (table.name.to_owned(), 0)).collect();
         let now = Instant::now();
-        Progress { told, began: now, phase_began: now, report: RestoreReport { undone, ..RestoreReport::default() } }
+        Progress { on_step, began: now, phase_began: now, report: RestoreReport { undone, ..RestoreReport::default() } }
     }
 
     /// Reports the start of a statement.
     pub fn step(&self, name: &'static str) {
-        (self.told)(LoadStep::Phase(name));
+        (self.on_step)(LoadStep::Phase(name));
     }
 
     /// Adds undone rows of a table.
@@ -200,7 +200,7 @@ impl<'a> Progress<'a> {
         if let Some((_, undone)) = self.report.undone.get_mut(table) {
             *undone += rows;
         }
-        (self.told)(LoadStep::Rows { rows, bytes: 0, resumed: false });
+        (self.on_step)(LoadStep::Rows { rows, bytes: 0, resumed: false });
     }
 
     /// Ends a phase.

@@ -292,7 +292,7 @@ impl WorkloadSql {
         let of = dialect.of;
         match asked {
             Some(Via::Statements) if !dialect.statements => {
-                Err(Error::Usage(format!("on {of}, Graymark speaks by procedures: leave --via out")))
+                Err(Error::Usage(format!("on {of}, Graymark supports only --via procedures: remove --via")))
             }
             Some(Via::Procedures) if !dialect.procedures => Err(Error::Usage(format!(
                 "the dialect {} has no procedures: leave --via out, or give --via statements",

@@ -264,7 +264,7 @@ mod tests {
         }
         let late = rule(&Summary { steady: unsteady(94.9), ..shown() });
         assert!(late.state == State::NotTested && late.because.contains("ramp-up was too short"), "{late:?}");
-        // Several are all told; one that went wrong leaves no option to blame.
+        // Several are all reported; one that went wrong leaves no option to blame.
         let several = judged(|summary| {
             summary.maintenance.clear();
             summary.client.terminals = 5;

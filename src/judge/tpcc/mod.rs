@@ -9,7 +9,7 @@ mod scale;
 mod terminals;
 
 use super::acid::AcidRule;
-use super::ahead::PlanRequirements;
+use super::precheck::PlanRequirements;
 use super::{
     CHECKS_NOT_REQUESTED, NO_CHECKPOINTS, Rule, SCALE_OF_ONE, SHORT, with_note, with_pace_reason, with_reason,
 };

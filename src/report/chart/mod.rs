@@ -350,7 +350,7 @@ type Unit = (&'static str, f64);
 const MS: Unit = ("ms", 1e3);
 const S: Unit = ("s", 1e6);
 
-/// Bins of equal width from 0 to `end` microseconds, told in a unit.
+/// Bins of equal width from 0 to `end` microseconds, shown in a unit.
 fn frequency(
     title: String,
     axis: &str,
@@ -373,20 +373,20 @@ fn frequency(
             None => beyond = beyond.saturating_add(step.count_at_value()),
         }
     }
-    let told = |us: f64| us / us_each;
+    let scaled = |us: f64| us / us_each;
     let highest = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
     let bars = bins
         .iter()
         .enumerate()
-        .map(|(bin, &number)| (told(bin as f64 * width), told((bin + 1) as f64 * width), number as f64));
+        .map(|(bin, &number)| (scaled(bin as f64 * width), scaled((bin + 1) as f64 * width), number as f64));
     let mark = |us: f64, label: &str, row| {
-        let label = format!("{label} {}", significant(told(us)));
-        Layer::Mark { x: told(us).min(told(end)), label, row, tone: Tone::Ink }
+        let label = format!("{label} {}", significant(scaled(us)));
+        Layer::Mark { x: scaled(us).min(scaled(end)), label, row, tone: Tone::Ink }
     };
     let layers =
         vec![Layer::Bars { bars: bars.collect(), tone }, mark(histogram.mean(), "mean", 0), mark(p90, "90%", 1)];
     let plot = Plot {
-        x: Axis::linear(format!("{axis}, {unit}"), told(end)),
+        x: Axis::linear(format!("{axis}, {unit}"), scaled(end)),
         y: Axis::counting(counted.to_owned(), highest * 1.25),
         layers,
     };
@@ -395,10 +395,10 @@ fn frequency(
     let caption = format!(
         "{} {counted}: mean {} {unit}, 90th percentile {} {unit}, maximum {} {unit}. Bins of {} {unit}.{beyond}",
         count(histogram.len()),
-        significant(told(histogram.mean())),
-        significant(told(p90)),
-        significant(told(histogram.max() as f64)),
-        significant(told(width)),
+        significant(scaled(histogram.mean())),
+        significant(scaled(p90)),
+        significant(scaled(histogram.max() as f64)),
+        significant(scaled(width)),
     );
     let narrow = plot.draw(plot::NARROW)?;
     Some(Chart { title, caption, legend: Vec::new(), narrow, wide: String::new() })

@@ -239,8 +239,8 @@ impl Axis {
         Axis { coordinates: Coordinates::Nines, ..Axis::named(title, to, ticks) }
     }
 
-    /// A value as a pointer that rests on it is told.
-    fn told(&self, at: f64) -> String {
+    /// The text of a value, shown under a resting pointer.
+    fn value_label(&self, at: f64) -> String {
         match self.coordinates {
             Coordinates::Values => significant(at),
             Coordinates::Logarithms => significant(10_f64.powf(at)),
@@ -330,7 +330,7 @@ impl Plot {
         }
     }
 
-    /// Draws it, and adds to `hover` what a pointer that rests on its points is told.
+    /// Draws it, and adds to `hover` the texts that are shown when a pointer rests on its points.
     fn draw_on(
         &self,
         area: &DrawingArea<SVGBackend, Shift>,
@@ -366,7 +366,7 @@ impl Plot {
                 let step = points.len().div_ceil(HOVERED).max(1);
                 for (x, y) in points.iter().step_by(step).filter(|(x, y)| self.x.holds(*x) && self.y.holds(*y)) {
                     let (left, top) = chart.plotting_area().map_coordinate(&(*x, *y));
-                    let (x, y) = (self.x.told(*x), self.y.told(*y));
+                    let (x, y) = (self.x.value_label(*x), self.y.value_label(*y));
                     let place = format!("cx=\"{left}\" cy=\"{top}\" rx=\"28\" ry=\"28\"");
                     let _ = write!(hover, "<ellipse {place}><title>{x}: {y}</title></ellipse>");
                 }

@@ -97,8 +97,8 @@ fn marks(study: &Study) -> Vec<Layer> {
     largest.map(mark).collect()
 }
 
-/// Throughput over the size of the buffers, the mean of repeats: a line for each place, scale, number of CPUs, number of
-/// clients and combination of settings; none where buffers are not varied.
+/// Throughput over the size of the buffers, the mean of repeats: a line for each place, scale, number of CPUs, number
+/// of clients and combination of settings; none where buffers are not varied.
 pub fn throughput_over_buffers(study: &Study) -> Option<Chart> {
     type Line<'a> = (usize, u32, Option<CpuCount>, u32, &'a str);
     let mut lines: BTreeMap<Line, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
@@ -128,7 +128,7 @@ pub fn throughput_over_buffers(study: &Study) -> Option<Chart> {
     let (right, top) = (highest(&all(), |point| point.0)? * HEADROOM, highest(&all(), |point| point.1)? * HEADROOM);
     let legend = lines.keys().enumerate().map(|(index, (place, warehouses, cpus, clients, settings))| {
         let label = study.series.get(*place).map(|series| series.label.as_str()).unwrap_or_default();
-        let cpus = cpus.map(|cpus| format!(", {}", cpus.told())).unwrap_or_default();
+        let cpus = cpus.map(|cpus| format!(", {}", cpus.text())).unwrap_or_default();
         let settings = if settings.is_empty() { String::new() } else { format!(", {settings}") };
         let text = format!(
             "{}{cpus}, {}{settings} {label}",
@@ -156,7 +156,7 @@ pub fn throughput_of_points(study: &Study) -> Option<Chart> {
                 series.label.clone(),
                 plural(point.warehouses.into(), one, many),
                 plural(point.clients.into(), "client", "clients"),
-                cpus.map(|cpus| cpus.told()).unwrap_or_default(),
+                cpus.map(|cpus| cpus.text()).unwrap_or_default(),
                 point.settings.clone(),
             ];
             match points.iter_mut().find(|(others, _)| *others == sets) {

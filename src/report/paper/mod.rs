@@ -60,7 +60,7 @@ pub struct Reproduction {
     /// The authors' experiments and systems.
     pub setting: String,
     /// How much of it was repeated.
-    pub extent: Scope,
+    pub scope: Scope,
     /// The database's URL without a password.
     pub db: String,
     /// Names and versions of the databases.
@@ -105,7 +105,7 @@ pub fn write(directory: &Path, reproduction: &Reproduction) -> Result<PathBuf, E
     let model = context! {
         title => plain(&reproduction.title),
         reproduction => Serde(reproduction),
-        extent => extent(reproduction.extent),
+        scope => scope(reproduction.scope),
         figures => Serde(&drawn),
         claims => Serde(reproduction.claims.iter().map(claim).collect::<Vec<_>>()),
     };
@@ -116,8 +116,8 @@ pub fn write(directory: &Path, reproduction: &Reproduction) -> Result<PathBuf, E
     Ok(directory.join(file::HTML))
 }
 
-fn extent(extent: Scope) -> String {
-    match extent {
+fn scope(scope: Scope) -> String {
+    match scope {
         Scope::Full => "as published".to_owned(),
         Scope::Minutes(minutes) => format!("shortened to about {} minutes", significant(minutes)),
     }
@@ -170,7 +170,7 @@ pub fn markdown(reproduction: &Reproduction) -> String {
         reproduction.graymark,
         reproduction.engines.iter().map(|engine| plain(engine)).collect::<Vec<_>>().join(", "),
         plain(&reproduction.machine),
-        extent(reproduction.extent),
+        scope(reproduction.scope),
     );
     text.push_str("\n## Conclusions of the document\n\n");
     let heads = ["conclusion", "figure", "in the document", "here", "numbers here"].map(str::to_owned);
@@ -263,7 +263,7 @@ mod tests {
             title: "A <small> paper".to_owned(),
             source: "A. Author, 1999".to_owned(),
             setting: "One machine.".to_owned(),
-            extent: Scope::Minutes(2.0),
+            scope: Scope::Minutes(2.0),
             db: "sqlite:bank.db".to_owned(),
             engines: vec!["SQLite 3".to_owned()],
             machine: "2 CPUs".to_owned(),

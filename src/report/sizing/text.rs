@@ -428,7 +428,7 @@ pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &st
         table.notes.push(format!("{} of {} systems are shown; --json has all.", shown.len(), all.len()));
     }
     table.notes.extend(reasons(shown.iter().map(|candidate| candidate.point.outside.as_slice())));
-    let told = |index: usize| {
+    let describe = |index: usize| {
         all.get(index).map_or(String::new(), |candidate| {
             let offer = &candidate.offer;
             format!(
@@ -442,19 +442,19 @@ pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &st
         })
     };
     match (first, inside) {
-        (Some(first), Some(inside)) if first == inside => table.notes.push(format!("Cheapest: {}.", told(first))),
+        (Some(first), Some(inside)) if first == inside => table.notes.push(format!("Cheapest: {}.", describe(first))),
         (Some(_), None) if !extrapolate => table.notes.push(
             "No system within the measured range reaches the target; --extrapolate also accepts systems outside."
                 .to_owned(),
         ),
-        (Some(_), Some(inside)) if !extrapolate => table.notes.push(format!("Cheapest: {}.", told(inside))),
+        (Some(_), Some(inside)) if !extrapolate => table.notes.push(format!("Cheapest: {}.", describe(inside))),
         (Some(first), inside) => {
             table.notes.push(format!(
                 "Cheapest: {}; {OUTSIDE} of the measured range, so it is an extrapolation.",
-                told(first)
+                describe(first)
             ));
             match inside {
-                Some(inside) => table.notes.push(format!("Cheapest within the measured range: {}.", told(inside))),
+                Some(inside) => table.notes.push(format!("Cheapest within the measured range: {}.", describe(inside))),
                 None => table.notes.push("No system within the measured range reaches the target.".to_owned()),
             }
         }

@@ -181,8 +181,8 @@ fn table(study: &Study, series: &Series) -> Table {
 fn counted(what: &str, counts: &BTreeMap<String, u64>) -> Option<String> {
     let mut all: Vec<(&String, &u64)> = counts.iter().filter(|(_, count)| **count > 0).collect();
     all.sort_by_key(|(_, count)| Reverse(**count));
-    let told: Vec<String> = all.iter().map(|(why, count)| format!("{count} {}", plain(why))).collect();
-    (!told.is_empty()).then(|| format!("{what}: {}", told.join(", ")))
+    let reasons: Vec<String> = all.iter().map(|(why, count)| format!("{count} {}", plain(why))).collect();
+    (!reasons.is_empty()).then(|| format!("{what}: {}", reasons.join(", ")))
 }
 
 /// Whether the database performs as well after the highest rate as before it, for each rate.
@@ -325,10 +325,11 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
 /// Warnings that precede the figures: the number of points with failed transactions or outages.
 pub fn alarms(study: &Study) -> Vec<String> {
     let points = || study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
-    let told =
+    let warning =
         |what: &str, number: usize| (number > 0).then(|| format!("{what} at {number} of {} points.", points().count()));
-    let failed = told("More transactions failed than allowed", points().filter(|point| point.failures).count());
-    let away = told("The database was unavailable for some time", points().filter(|point| point.dead_s > 0.0).count());
+    let failed = warning("More transactions failed than allowed", points().filter(|point| point.failures).count());
+    let away =
+        warning("The database was unavailable for some time", points().filter(|point| point.dead_s > 0.0).count());
     failed.map(|failed| format!("{failed} These points do not pass.")).into_iter().chain(away).collect()
 }
 
@@ -471,7 +472,7 @@ mod tests {
         let table = rates(&Series { points, ..Series::default() });
         assert_eq!(table.rows[2][0], "again 10");
         assert!(table.rows[2][8].ends_with("errors: 3 deadlock"), "{:?}", table.rows[2]);
-        let told = table.sentences.iter().find(|sentence| sentence.starts_with("Back at 10 per second"));
-        assert!(told.is_some_and(|told| told.contains("NO LONGER KEEPS UP")), "{:?}", table.sentences);
+        let sentence = table.sentences.iter().find(|sentence| sentence.starts_with("Back at 10 per second"));
+        assert!(sentence.is_some_and(|sentence| sentence.contains("NO LONGER KEEPS UP")), "{:?}", table.sentences);
     }
 }

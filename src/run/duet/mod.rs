@@ -141,13 +141,13 @@ struct Pairs {
     orders: Vec<bool>,
     /// For each side and pair: transactions, and the number of known seconds, of those that count.
     sums: [Vec<(u64, u32)>; 2],
-    told: usize,
+    reported: usize,
 }
 
 impl Pairs {
     fn new(rhythm: Rhythm) -> Pairs {
         let none = vec![(0, 0); rhythm.pairs as usize];
-        Pairs { rhythm, slices: rhythm.slices(), orders: rhythm.orders(), sums: [none.clone(), none], told: 0 }
+        Pairs { rhythm, slices: rhythm.slices(), orders: rhythm.orders(), sums: [none.clone(), none], reported: 0 }
     }
 
     /// Adds a second. Returns whether another pair is complete.
@@ -158,8 +158,8 @@ impl Pairs {
             *sum = (sum.0 + completed, sum.1 + 1);
         }
         let whole = self.whole().len();
-        let more = whole > self.told;
-        self.told = whole;
+        let more = whole > self.reported;
+        self.reported = whole;
         more
     }
 
@@ -183,14 +183,14 @@ mod tests {
     fn a_pair_counts_when_all_its_seconds_are_known() {
         let rhythm = Rhythm { slice: 3, pairs: 2, ramp_up: 1, together: false, seed: 3 };
         let mut pairs = Pairs::new(rhythm);
-        let mut told = 0;
+        let mut reported = 0;
         for second in 0..rhythm.seconds() {
             for side in [0, 1] {
-                told += usize::from(pairs.add((side, second, 100 * (side as u64 + 1))));
+                reported += usize::from(pairs.add((side, second, 100 * (side as u64 + 1))));
             }
         }
         let whole = pairs.whole();
-        assert_eq!((whole.len(), told), (2, 2));
+        assert_eq!((whole.len(), reported), (2, 2));
         assert!(whole.iter().all(|pair| (pair.a, pair.b) == (100.0, 200.0)), "{whole:?}");
         let mut cut = Pairs::new(rhythm);
         for second in 0..7 {

@@ -10,7 +10,7 @@ use super::super::open::Visitor;
 use super::super::population::{agree, complete, own};
 use super::super::requests::{Requests, Timeouts};
 use super::super::summary::database;
-use super::super::{count, nodes, settle};
+use super::super::{count, nodes, resolve};
 use super::{Player, Rhythm};
 use crate::drive::{self, Controllers, LoadTarget, Slices, Stages, StartBarrier, Stop, Totals};
 use crate::engine::{Engine, Error};
@@ -136,10 +136,10 @@ impl Side {
         let Shared { rhythm, stop, barrier, .. } = &self.shared;
         let plan =
             Plan { ramp_up: Some(RampUp::Seconds(0)), duration: Some(rhythm.seconds()), ..self.player.plan.clone() };
-        let plan = settle::settle::<W>(plan, &Defaults::RUN, Some(manifest))?;
+        let plan = resolve::resolve::<W>(plan, &Defaults::RUN, Some(manifest))?;
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed)
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
-        let schedule = settle::schedule::<W>(&plan, manifest, None);
+        let schedule = resolve::schedule::<W>(&plan, manifest, None);
         let [windows, slices] = [rhythm.windows(), rhythm.slices()].map(|sides| sides[self.number].clone());
         let stages = Stages::sliced(Slices::new(windows, barrier));
         let nothing = Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());

@@ -57,9 +57,9 @@ impl Visitor for Restore<'_> {
         }
         let original = manifest.clone();
         let work = async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
-            let told = |step| progress.tell(Step::Load(step));
-            let mut report = engine.restore(&original, &population, &told).await?;
-            seed::restored::<W>(engine, &population, &told, &mut report).await?;
+            let on_step = |step| progress.tell(Step::Load(step));
+            let mut report = engine.restore(&original, &population, &on_step).await?;
+            seed::restored::<W>(engine, &population, &on_step, &mut report).await?;
             Ok(report)
         };
         let report = requests.follow(&mut task.consumer, work)?;

@@ -85,8 +85,9 @@ impl Measured {
         times.is_finite().then_some(times.max(1.0))
     }
 
-    /// The same, if without so many seconds of lock waits the server also saves the user-mode time that they cause: after
-    /// a wait it evaluates the statement again on the row that has changed, so at most half of the time is for that.
+    /// The same, if without so many seconds of lock waits the server also saves the user-mode time that they cause:
+    /// after a wait it evaluates the statement again on the row that has changed, so at most half of the time is for
+    /// that.
     pub(super) fn without_rework(self, locks_s: f64) -> Measured {
         let share = ratio(locks_s, self.response_s).min(1.0);
         let least = |cpu: Cpu| Cpu { least_user_s: cpu.least_user_s * (1.0 - share / 2.0), ..cpu };
@@ -123,7 +124,7 @@ impl Measured {
         Limits { least: Some(times), most: Some(1.0) }
     }
 
-    /// So many times the throughput the CPUs let through, if the kernel has so many seconds of work that stays.
+    /// The largest speed-up that the CPUs allow if `kernel_s` seconds of kernel work per transaction remain.
     pub(super) fn cpus_pass(&self, cpu: Cpu, kernel_s: f64) -> f64 {
         ratio(cpu.cpus / self.rate - kernel_s, cpu.least_user_s)
     }

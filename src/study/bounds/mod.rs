@@ -14,7 +14,7 @@ mod laws;
 
 use crate::measure::counters::Counter;
 use crate::measure::waterfall::{Part, Waterfall};
-use crate::result::bounds::{Bounds, Gain, Little, Resource};
+use crate::result::bounds::{Bounds, Gain, LittlesLaw, Resource};
 use crate::result::summary::Summary;
 pub use laws::Limits;
 use laws::{Cpu, Measured};
@@ -24,8 +24,8 @@ use laws::{Cpu, Measured};
 const SATURATED: f64 = 0.85;
 /// Waits for row locks of this share of the response time may be what keeps the CPUs busy.
 const MOST_OF_THE_TIME: f64 = 0.5;
-/// Sessions that wait for a CPU for less than this share of their CPU time form no queue there. Measured here: 0 to 0.27
-/// where removing the row locks made a run 2.5 times as fast, 0.67 to 0.84 where it gained 5 to 29 %.
+/// Sessions that wait for a CPU for less than this share of their CPU time form no queue there. Measured here: 0 to
+/// 0.27 where removing the row locks made a run 2.5 times as fast, 0.67 to 0.84 where it gained 5 to 29 %.
 const QUEUE: f64 = 0.5;
 /// User-mode CPU time with warm caches, relative to that with idle or shared CPUs. Measured here:
 /// 270 of 651 us when log flushes of 5 ms were removed, 421 of 945 when competing programs were stopped.
@@ -288,7 +288,7 @@ fn taken_percent(summary: &Summary) -> f64 {
 }
 
 /// Little's law over the interval; `None` if it cannot be checked.
-fn little(summary: &Summary) -> Option<Little> {
+fn little(summary: &Summary) -> Option<LittlesLaw> {
     // Clients that wait for a connection or after a failure are not in a transaction.
     let disturbed = summary.connections.lost > 0
         || summary.interrupted
@@ -331,7 +331,7 @@ fn little(summary: &Summary) -> Option<Little> {
     let cycles = summary.transactions.values().map(|of| of.completed as f64).sum::<f64>().max(1.0);
     let chance = if paced.is_some() { 300.0 / cycles.sqrt() } else { 0.0 };
     let allowed_percent = TOLERANCE_PERCENT + 200.0 * longest / summary.interval_s + chance;
-    Some(Little { clients, found, off_percent, allowed_percent, held: off_percent.abs() <= allowed_percent })
+    Some(LittlesLaw { clients, found, off_percent, allowed_percent, held: off_percent.abs() <= allowed_percent })
 }
 
 #[cfg(test)]
@@ -461,7 +461,7 @@ mod tests {
             device.busy_percent = Some(100.0);
         }
         let found = of(&crowded).unwrap();
-        let locks = found.gains.iter().find(|gain| gain.what == "row locks").expect("row locks are told");
+        let locks = found.gains.iter().find(|gain| gain.what == "row locks").expect("row locks are named");
         // An eighth of the time is left, of which the CPU's 100 us may shrink to what user mode needs with warm caches,
         // and without evaluating statements again: waits for locks are seven eighths of the time.
         near(locks.at_most_times.unwrap(), 8.0 * 100.0 / (25.8 * (1.0 - 7.0 / 16.0)));

@@ -106,8 +106,11 @@ fn durability(of: &Durability) -> String {
 /// wait for the disk is faster, and no other figure shows why.
 pub(crate) fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
     let of = |records: &[Record]| -> BTreeSet<String> {
-        let told = |record: &Record| record.summary.as_ref().map(|summary| durability(&summary.durability));
-        records.iter().map(|record| told(record).unwrap_or_else(|| durability(&Durability::default()))).collect()
+        let durability_of = |record: &Record| record.summary.as_ref().map(|summary| durability(&summary.durability));
+        records
+            .iter()
+            .map(|record| durability_of(record).unwrap_or_else(|| durability(&Durability::default())))
+            .collect()
     };
     let (in_a, in_b) = (of(a), of(b));
     let words = |classes: &BTreeSet<String>| classes.iter().cloned().collect::<Vec<_>>().join(" and ");

@@ -21,7 +21,7 @@ pub enum Decision {
 
 /// Which runs can be made longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Longer {
+pub enum ExtendableSides {
     /// Those of both sides.
     Both,
     /// Only those of B: A is an existing baseline.
@@ -54,7 +54,7 @@ pub struct Gate {
 impl Gate {
     /// Decides by the throughput of a comparison. `looks` is how often the growing measurements are looked at: each
     /// look could err, so that each has its share of the 5 % (Bonferroni).
-    pub fn of(comparison: &Comparison, max_slowdown_percent: f64, looks: u32, longer: Longer) -> Gate {
+    pub fn of(comparison: &Comparison, max_slowdown_percent: f64, looks: u32, longer: ExtendableSides) -> Gate {
         let (a, b) = (&comparison.a, &comparison.b);
         let (error_a, error_b) =
             (a.standard_error / a.transactions_per_second, b.standard_error / b.transactions_per_second);
@@ -72,8 +72,8 @@ impl Gate {
         let needed = (ratio - limit).abs()
             / (means::student(freedom, wrong) + means::student(freedom, 2.0 * (1.0 - POWER / 100.0)));
         let seconds = match longer {
-            Longer::Both => ((error / needed).powi(2) - 1.0) * a.seconds.max(b.seconds) as f64,
-            Longer::B => match needed.powi(2) - error_a.powi(2) {
+            ExtendableSides::Both => ((error / needed).powi(2) - 1.0) * a.seconds.max(b.seconds) as f64,
+            ExtendableSides::B => match needed.powi(2) - error_a.powi(2) {
                 left if left > 0.0 => (error_b.powi(2) / left - 1.0) * b.seconds as f64,
                 _ => f64::INFINITY,
             },
@@ -91,19 +91,19 @@ impl Gate {
             more_minutes,
             sentence: String::new(),
         };
-        Gate { sentence: gate.told(longer), ..gate }
+        Gate { sentence: gate.describe(longer), ..gate }
     }
 
     /// The same if a run of B failed its checks, which fails the gate whatever the throughput.
-    pub fn and_troubles(self, troubles: &[String]) -> Gate {
-        if troubles.is_empty() {
+    pub fn and_failures(self, failures: &[String]) -> Gate {
+        if failures.is_empty() {
             return self;
         }
-        let sentence = format!("Failed: {}.", troubles.join("; "));
+        let sentence = format!("Failed: {}.", failures.join("; "));
         Gate { decision: Decision::Failed, more_minutes: None, sentence, ..self }
     }
 
-    fn told(&self, longer: Longer) -> String {
+    fn describe(&self, longer: ExtendableSides) -> String {
         let seen = format!(
             "B against A: {:+.2} %, {:.1} % interval {:+.2} % to {:+.2} %",
             self.percent, self.confidence_percent, self.low_percent, self.high_percent
@@ -114,7 +114,7 @@ impl Gate {
             (Decision::Passed, _) => format!("Passed: a slowdown of {limit} % is excluded ({seen})."),
             (Decision::Failed, _) => format!("Failed: a slowdown of more than {limit} % is shown ({seen})."),
             (Decision::Inconclusive, Some(minutes)) => {
-                let side = if longer == Longer::Both { " a side" } else { "" };
+                let side = if longer == ExtendableSides::Both { " a side" } else { "" };
                 format!(
                     "Inconclusive: a slowdown of {limit} % is neither excluded nor shown ({seen}); needs about {:.0} \
                      more minutes{side}.",
@@ -123,8 +123,12 @@ impl Gate {
             }
             (Decision::Inconclusive, None) => {
                 let why = match longer {
-                    Longer::Both => "the measured difference equals the limit, so longer runs would not decide it",
-                    Longer::B => "the baseline is too short or too uneven for this limit: measure it for longer",
+                    ExtendableSides::Both => {
+                        "the measured difference equals the limit, so longer runs would not decide it"
+                    }
+                    ExtendableSides::B => {
+                        "the baseline is too short or too uneven for this limit: measure it for longer"
+                    }
                 };
                 format!("Inconclusive: a slowdown of {limit} % is neither excluded nor shown ({seen}); {why}.")
             }
@@ -133,28 +137,28 @@ impl Gate {
 }
 
 /// Problems of runs that fail the gate whatever their throughput, in a few words each.
-pub fn troubles(records: &[Record]) -> Vec<String> {
-    let mut troubles = Vec::new();
+pub fn failures(records: &[Record]) -> Vec<String> {
+    let mut failures = Vec::new();
     for record in records {
         let place = record.directory.display();
         let Some(summary) = record.summary.as_ref().filter(|_| record.header.status == Status::Complete) else {
-            troubles.push(format!("the run of {place} is incomplete"));
+            failures.push(format!("the run of {place} is incomplete"));
             continue;
         };
         if Incidents::of(summary).beyond_allowed {
-            troubles.push(format!("transactions of {place} failed"));
+            failures.push(format!("transactions of {place} failed"));
         }
         if summary.database.agrees == Some(false) {
-            troubles.push(format!("client and database of {place} disagree"));
+            failures.push(format!("client and database of {place} disagree"));
         }
         if summary.consistency.lost_commits() {
-            troubles.push(format!("the database of {place} lost acknowledged commits"));
+            failures.push(format!("the database of {place} lost acknowledged commits"));
         }
         if summary.consistency.conditions().next().is_some() {
-            troubles.push(format!("the database of {place} is inconsistent"));
+            failures.push(format!("the database of {place} is inconsistent"));
         }
     }
-    troubles
+    failures
 }
 
 #[cfg(test)]
@@ -197,7 +201,7 @@ mod tests {
     }
 
     fn decide(percent: f64, error_percent: f64) -> Gate {
-        Gate::of(&comparison(percent, error_percent), 5.0, 1, Longer::Both)
+        Gate::of(&comparison(percent, error_percent), 5.0, 1, ExtendableSides::Both)
     }
 
     #[test]
@@ -223,16 +227,16 @@ mod tests {
         let times: f64 = (10.0 + minutes) / 10.0;
         assert_eq!(decide(-2.0, 1.2 / times.sqrt()).decision, Decision::Passed);
         // The error of a fixed baseline remains.
-        let only_b = Gate::of(&comparison(-2.0, 1.2), 5.0, 1, Longer::B);
+        let only_b = Gate::of(&comparison(-2.0, 1.2), 5.0, 1, ExtendableSides::B);
         assert!(only_b.more_minutes.is_none_or(|more| more > minutes), "{only_b:?}");
         assert!(decide(-5.0, 1.0).more_minutes.is_none_or(|more| more > 1e6));
     }
 
     #[test]
     fn repeated_looks_need_more_confidence_each() {
-        let (one, many) = (decide(-2.5, 0.8), Gate::of(&comparison(-2.5, 0.8), 5.0, 20, Longer::Both));
+        let (one, many) = (decide(-2.5, 0.8), Gate::of(&comparison(-2.5, 0.8), 5.0, 20, ExtendableSides::Both));
         assert!(many.low_percent < one.low_percent && many.confidence_percent > one.confidence_percent);
-        let failed = one.and_troubles(&["transactions of b failed".to_owned()]);
+        let failed = one.and_failures(&["transactions of b failed".to_owned()]);
         assert_eq!(
             (failed.decision, failed.sentence.as_str()),
             (Decision::Failed, "Failed: transactions of b failed.")

@@ -181,8 +181,8 @@ fn compare_by(
         return Err("there is nothing to compare: name a record for each side".to_owned());
     };
     let differs = comparable::differ(a, b);
-    let told = |of: &Differing| format!("they differ in {}: {} in A, {} in B", of.what, of.a, of.b);
-    let mut warnings: Vec<String> = differs.iter().map(told).collect();
+    let describe = |of: &Differing| format!("they differ in {}: {} in A, {} in B", of.what, of.a, of.b);
+    let mut warnings: Vec<String> = differs.iter().map(describe).collect();
     warnings.extend(comparable::warnings(a, b));
     for (name, mean) in [("A", &mean_a), ("B", &mean_b)] {
         if mean.drifts {
@@ -223,7 +223,7 @@ fn compare_by(
 }
 
 fn side(records: &[Record], mean: Mean) -> Side {
-    let troubles = records.iter().filter_map(|record| record.summary.as_ref()).map(Incidents::of);
+    let incidents = records.iter().filter_map(|record| record.summary.as_ref()).map(Incidents::of);
     Side {
         records: records.iter().map(|record| record.directory.display().to_string()).collect(),
         seconds: mean.seconds,
@@ -231,7 +231,7 @@ fn side(records: &[Record], mean: Mean) -> Side {
         standard_error: mean.error,
         block_seconds: mean.block,
         degrees_of_freedom: mean.freedom,
-        incidents: troubles.fold(Incidents::default(), |sum, of| sum.and(&of)),
+        incidents: incidents.fold(Incidents::default(), |sum, of| sum.and(&of)),
     }
 }
 

@@ -127,16 +127,16 @@ fn five_percent_of_a_quiet_run_are_found_in_ten_minutes() {
 }
 
 /// The machine of the long run is so uneven that its ten minutes could not show five percent. How long it takes to show
-/// them is told by comparisons of ten minutes, and holds.
+/// them is found by comparisons of ten minutes, and holds.
 #[test]
 fn five_percent_of_a_real_run_are_found_in_the_reported_time() {
     let long = seconds(LONG_RUN);
-    let told = |seed| {
+    let detectable_change = |seed| {
         let random = &mut generator(seed);
         let [a, b] = [(); 2].map(|()| means::of_run(&replay(random, &long, LENGTH)).unwrap());
         difference(&a, &b).detectable_percent
     };
-    let detectable = (0..20).map(told).sum::<f64>() / 20.0;
+    let detectable = (0..20).map(detectable_change).sum::<f64>() / 20.0;
     // Twice the time, for it to be found nearly always instead of four times in five.
     let length = LENGTH * (2.0 * (detectable / 5.0).powi(2)).ceil() as usize;
     let seen = share(100, |seed| {

@@ -88,12 +88,12 @@ fn sentence(a: &Parts, b: &Parts, parts: &[PartMoved]) -> String {
     if moved.is_empty() {
         return "No part of the mean response time changed by more than 2 % of it.".to_owned();
     }
-    let told: Vec<String> = moved
+    let texts: Vec<String> = moved
         .iter()
         .take(NAMED)
         .map(|part| format!("{} {:+.0} µs ({:.0} to {:.0})", part.words, part.b_us - part.a_us, part.a_us, part.b_us))
         .collect();
-    format!("The mean response time changed by {more:+.0} µs; largest changes: {}.", told.join(", "))
+    format!("The mean response time changed by {more:+.0} µs; largest changes: {}.", texts.join(", "))
 }
 
 #[cfg(test)]

@@ -297,7 +297,7 @@ impl Course {
             let seen = others.iter().filter(|second| times.contains(second)).count();
             seen as f64 > USUAL * others.len() as f64
         };
-        let told = |cause, words, weight| Difference { cause, words, found: None, usual: None, unit: "", weight };
+        let difference = |cause, words, weight| Difference { cause, words, found: None, usual: None, unit: "", weight };
         let mut found = Vec::new();
 
         let blocked = self.events.iter().filter_map(|event| match event {
@@ -316,7 +316,7 @@ impl Course {
             let share = f64::from(blocker.waiting) / self.clients;
             // A transaction of the run holds its locks longer because something else delays it.
             let weight = if blocker.ours { share } else { 1.0 + share };
-            found.push(told("lock_holder", format!("at {at:.1} s {}", blocker.words()), weight));
+            found.push(difference("lock_holder", format!("at {at:.1} s {}", blocker.words()), weight));
         }
 
         let at_work = |second: usize| {
@@ -330,20 +330,20 @@ impl Course {
         let around = seconds.start.saturating_sub(2)..seconds.end;
         if let Some((start, length)) = around.into_iter().find_map(at_work).filter(|_| !mostly) {
             let words = format!("checkpoint from {start:.1} s, {length:.1} s long");
-            found.push(told("checkpoint", words, 0.6));
+            found.push(difference("checkpoint", words, 0.6));
         }
 
-        let upkeep = self.events.iter().filter_map(|event| match event {
-            Event::Upkeep { at, work } => Some((*at, work)),
+        let work_events = self.events.iter().filter_map(|event| match event {
+            Event::BackgroundWork { at, work } => Some((*at, work)),
             _ => None,
         });
-        let times: Vec<f64> = upkeep.clone().map(|(at, _)| at).collect();
+        let times: Vec<f64> = work_events.clone().map(|(at, _)| at).collect();
         let mut work: Vec<&str> =
-            upkeep.filter(|(at, _)| within(*at)).flat_map(|(_, work)| work.iter().map(String::as_str)).collect();
+            work_events.filter(|(at, _)| within(*at)).flat_map(|(_, work)| work.iter().map(String::as_str)).collect();
         work.sort_unstable();
         work.dedup();
         if !work.is_empty() && !usual(&times) {
-            found.push(told("upkeep", format!("background work of the database: {}", work.join(", ")), 0.4));
+            found.push(difference("upkeep", format!("background work of the database: {}", work.join(", ")), 0.4));
         }
         let asked = self.events.iter().find_map(|event| match event {
             Event::Maintained(work)
@@ -358,10 +358,10 @@ impl Course {
         if let Some(work) = asked {
             let words =
                 format!("requested {}: started at {:.1} s, {:.1} s long", work.kind.name(), work.start_s, work.seconds);
-            found.push(told("maintenance", words, 0.5));
+            found.push(difference("maintenance", words, 0.5));
         }
 
-        found.extend(self.fault(seconds).map(|words| told("planned_fault", words, 3.0)));
+        found.extend(self.fault(seconds).map(|words| difference("planned_fault", words, 3.0)));
 
         let lost: Vec<&str> = self
             .events
@@ -374,7 +374,7 @@ impl Course {
         if let Some(why) = lost.first() {
             let number = lost.len();
             let words = format!("{number} of the sessions lost their connection: {why}");
-            found.push(told("lost_connections", words, 2.0));
+            found.push(difference("lost_connections", words, 2.0));
         }
         found
     }

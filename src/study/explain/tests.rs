@@ -143,7 +143,7 @@ fn each_planted_cause_comes_first() {
     let mut checkpointed = course(|_| Vec::new());
     checkpointed.checkpoints = vec![(29.2, 5.0)];
     assert_eq!(causes(&only(&checkpointed)), ["checkpoint"]);
-    // The log waits for its writes: what it does is told after it, what others do is not.
+    // The log waits for its writes: what it does is listed after it, what others do is not.
     let mut waited = course(|second| {
         let low = dip.contains(&second);
         vec![(Counter::SeenLog, if low { 7.8 } else { 1.0 }), (Counter::SeenRowLock, if low { 4.0 } else { 0.1 })]
@@ -161,7 +161,7 @@ fn each_planted_cause_comes_first() {
     assert_eq!(causes(&only(&checkpointed)), Vec::<&str>::new());
 
     let mut vacuumed = course(|_| Vec::new());
-    vacuumed.events.push(Event::Upkeep { at: 32.2, work: vec!["vacuum of stock".to_owned()] });
+    vacuumed.events.push(Event::BackgroundWork { at: 32.2, work: vec!["vacuum of stock".to_owned()] });
     assert_eq!(causes(&only(&vacuumed)), ["upkeep"]);
 }
 
@@ -177,8 +177,8 @@ fn latency_peaks_are_separate_moments_and_seconds_can_be_requested() {
     course.p99_ms[50] = Some(80.0);
     course.p99_ms[51] = Some(70.0);
     let moments = course.moments();
-    let told: Vec<(Why, f64, f64)> = moments.iter().map(|of| (of.why, of.start_s, of.length_s)).collect();
-    assert_eq!(told, [(Why::Dip, 30.0, 3.0), (Why::LatencyPeak, 50.0, 2.0)]);
+    let found: Vec<(Why, f64, f64)> = moments.iter().map(|of| (of.why, of.start_s, of.length_s)).collect();
+    assert_eq!(found, [(Why::Dip, 30.0, 3.0), (Why::LatencyPeak, 50.0, 2.0)]);
     assert_eq!(causes(&moments[1]), ["log"]);
 
     assert_eq!(course.at(31.9).unwrap().why, Why::Dip);

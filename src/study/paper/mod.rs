@@ -136,7 +136,7 @@ impl Paper {
     ///
     /// # Errors
     /// If a command has an unknown placeholder.
-    pub fn tasks(&self, extent: Scope) -> Result<Vec<Task>, String> {
+    pub fn tasks(&self, scope: Scope) -> Result<Vec<Task>, String> {
         let mut tasks: Vec<Task> = Vec::new();
         for step in &self.steps {
             // Files and directories are named after it.
@@ -151,7 +151,7 @@ impl Paper {
                 if tasks.iter().any(|task| task.name == name) {
                     return Err(format!("two steps are called `{name}`"));
                 }
-                let words = step.command.split_whitespace().map(|word| self.fill(word, each, extent));
+                let words = step.command.split_whitespace().map(|word| self.fill(word, each, scope));
                 tasks.push(Task {
                     name,
                     step: step.id.clone(),
@@ -167,7 +167,7 @@ impl Paper {
     }
 
     /// Replaces the placeholders of a word.
-    fn fill(&self, word: &str, each: &str, extent: Scope) -> Result<String, String> {
+    fn fill(&self, word: &str, each: &str, scope: Scope) -> Result<String, String> {
         let mut text = String::new();
         let mut rest = word;
         while let Some((before, after)) = rest.split_once('{') {
@@ -175,7 +175,7 @@ impl Paper {
             text.push_str(before);
             match (name, self.values.get(name)) {
                 ("each", _) => text.push_str(each),
-                (_, Some(value)) => text.push_str(&self.value(value, extent)?),
+                (_, Some(value)) => text.push_str(&self.value(value, scope)?),
                 (_, None) => return Err(format!("there is no value `{name}`")),
             }
             rest = behind;
@@ -183,12 +183,12 @@ impl Paper {
         Ok(text + rest)
     }
 
-    fn value(&self, value: &Value, extent: Scope) -> Result<String, String> {
+    fn value(&self, value: &Value, scope: Scope) -> Result<String, String> {
         let seconds = |text: &str, factor: f64| {
             let seconds = text.parse::<f64>().map_err(|_| format!("`{text}` is no number of seconds"))?;
             Ok(format!("{}s", (seconds * factor).round().max(1.0)))
         };
-        match (extent, value.scaled) {
+        match (scope, value.scaled) {
             (Scope::Full, false) => Ok(value.full.clone()),
             (Scope::Full, true) => seconds(&value.full, 1.0),
             (Scope::Minutes(_), false) => Ok(value.usual.clone()),
@@ -254,7 +254,7 @@ shape = "rises"
 
     #[test]
     fn what_does_not_fit_together_is_refused() {
-        for (right, wrong, told) in [
+        for (right, wrong, expected) in [
             ("{branches}", "{houses}", "no value `houses`"),
             ("step = \"streams\"", "step = \"rivers\"", "no step `rivers`"),
             ("column = \"tps\"", "column = \"tpm\"", "no column `tpm`"),
@@ -268,7 +268,7 @@ shape = "rises"
         ] {
             let text = SMALL.replace(right, wrong);
             let why = Paper::parse(&text).unwrap_err();
-            assert!(why.contains(told), "{wrong}: {why}");
+            assert!(why.contains(expected), "{wrong}: {why}");
         }
     }
 }

@@ -204,7 +204,9 @@ fn equation(name: &str, samples: &[Sample], notes: &mut Vec<String>) -> Result<E
             let fit = regress::fit(&alone, &values)?;
             let why = match why {
                 FitError::Constant(_) => "all points have the same scale".to_owned(),
-                FitError::Dependent => "scale and the other predictor go together in a line".to_owned(),
+                FitError::Dependent => {
+                    "scale and the other predictor are collinear: vary one without the other".to_owned()
+                }
                 other => other.to_string(),
             };
             notes.push(format!("{name} has no term for the scale: {why}."));

@@ -258,8 +258,9 @@ impl Model {
             return vec![format!("the model file has no range for {what}")];
         };
         let [from, to] = range.warehouses;
-        let told = || format!("{} warehouses ({what} measured: {from} to {to})", (10.0 * warehouses).round() / 10.0);
-        if beyond(range.warehouses, warehouses) { vec![told()] } else { Vec::new() }
+        let describe =
+            || format!("{} warehouses ({what} measured: {from} to {to})", (10.0 * warehouses).round() / 10.0);
+        if beyond(range.warehouses, warehouses) { vec![describe()] } else { Vec::new() }
     }
 }
 
@@ -330,13 +331,13 @@ pub(super) mod tests {
     #[test]
     fn values_outside_of_the_measured_range_are_reported() {
         let model = Model::parse(PAPER).unwrap();
-        let told = |scale: f64, thousands: f64| model.hit(scale, pages(thousands)).outside.join("; ");
+        let outside = |scale: f64, thousands: f64| model.hit(scale, pages(thousands)).outside.join("; ");
         assert!(
-            told(1000.0, 1500.0).contains("1000 warehouses (hit rates measured: 100 to 525)"),
+            outside(1000.0, 1500.0).contains("1000 warehouses (hit rates measured: 100 to 525)"),
             "{}",
-            told(1000.0, 1500.0)
+            outside(1000.0, 1500.0)
         );
-        assert!(told(525.0, 1.0).contains("MiB of buffer a warehouse"), "{}", told(525.0, 1.0));
+        assert!(outside(525.0, 1.0).contains("MiB of buffer a warehouse"), "{}", outside(525.0, 1.0));
         let over = model.hit(100.0, pages(1e6));
         assert!(
             over.estimate.value == 100.0 && over.outside.iter().any(|text| text.contains("impossible")),

@@ -133,7 +133,7 @@ fn hit(logical: u64, physical: u64) -> Option<f64> {
 /// What is wrong with it, with line and column.
 pub fn read(from: impl io::Read) -> Result<Vec<Observation>, String> {
     let mut reader = ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(from);
-    let head = reader.headers().map_err(|error| told(&error))?.clone();
+    let head = reader.headers().map_err(|error| form_error(&error))?.clone();
     for (index, name) in head.iter().enumerate() {
         if !COLUMNS.contains(&name) {
             return Err(format!("line 1: unknown column `{name}`; the columns are {}", COLUMNS.join(", ")));
@@ -147,7 +147,7 @@ pub fn read(from: impl io::Read) -> Result<Vec<Observation>, String> {
     }
     let mut observations = Vec::new();
     let mut record = StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| told(&error))? {
+    while reader.read_record(&mut record).map_err(|error| form_error(&error))? {
         let line = record.position().map_or(0, csv::Position::line);
         observations
             .push(observation(&head, &record).map_err(|(column, why)| format!("line {line}, column {column}: {why}"))?);
@@ -205,7 +205,7 @@ fn observation(head: &StringRecord, record: &StringRecord) -> Result<Observation
 }
 
 /// An error of the table's form.
-fn told(error: &csv::Error) -> String {
+fn form_error(error: &csv::Error) -> String {
     let line = error.position().map_or(String::new(), |position| format!("line {}: ", position.line()));
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => format!("{line}has {len} fields, not {expected_len}"),
@@ -324,9 +324,9 @@ mod tests {
             (&format!("{head}10,,,\n"), "line 2, column new_orders_per_minute: ``"),
             (&format!("{head}10,100\n"), "line 2: has 2 fields, not 4"),
         ];
-        for (text, told) in cases {
+        for (text, form_error) in cases {
             let error = parsed(text).expect_err(text);
-            assert!(error.contains(told), "{text:?}: {error}");
+            assert!(error.contains(form_error), "{text:?}: {error}");
         }
         let error = read(&b"warehouses,new_orders_per_minute\n\xff,1\n"[..]).unwrap_err();
         assert!(error.contains("line 2") && error.contains("UTF-8"), "{error}");

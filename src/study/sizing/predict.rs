@@ -519,8 +519,8 @@ mod tests {
         assert_eq!(at(375.0, 203.75).refusal(false), None);
         let far = at(600.0, 203.75);
         let why = far.refusal(false).unwrap();
-        let told = "600 warehouses (hit rates measured: 250 to 525)";
-        assert!(why.contains(told) && why.contains("--extrapolate"), "{why}");
+        let expected = "600 warehouses (hit rates measured: 250 to 525)";
+        assert!(why.contains(expected) && why.contains("--extrapolate"), "{why}");
         assert!(far.throughput.unwrap().value > 0.0 && far.refusal(true).is_none(), "{far:?}");
         let impossible = at(525.0, 0.01);
         assert!(impossible.throughput.unwrap().value < 0.0, "{impossible:?}");

@@ -105,8 +105,8 @@ impl Estimate {
         }
     }
 
-    /// With intervals cut at `lowest`, for quantities that cannot be less. The value stays, so that an impossible one is
-    /// noticed.
+    /// With intervals cut at `lowest`, for quantities that cannot be less. The value stays, so that an impossible one
+    /// is noticed.
     pub(crate) fn cut_below(self, lowest: f64) -> Estimate {
         let each = |interval: [f64; 2]| interval.map(|bound| bound.max(lowest));
         Estimate { value: self.value, confidence: self.confidence.map(each), prediction: self.prediction.map(each) }

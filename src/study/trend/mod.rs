@@ -15,7 +15,7 @@ use crate::result::summary::Summary;
 /// The examined figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Of {
+pub enum TrendMetric {
     /// The headline figure
     Figure,
     /// The 99th percentile of the response times of the first transaction type
@@ -79,16 +79,21 @@ pub struct Series {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
     /// The examined figure.
-    pub of: Of,
+    pub of: TrendMetric,
     /// A series of each kind of run, the longest first.
     pub series: Vec<Series>,
     /// Skipped records: incomplete runs, and records of other commands.
     pub left_out: usize,
 }
 
-/// Of records. Of each kind the last `most` count. `differing` says what else two records, the last before a step and
+/// TrendMetric records. TrendMetric each kind the last `most` count. `differing` says what else two records, the last before a step and
 /// the first after it, differ in.
-pub fn of(records: &[Brief], of: Of, most: usize, differing: impl Fn(&Run, &Run) -> Vec<[String; 3]>) -> Trend {
+pub fn of(
+    records: &[Brief],
+    of: TrendMetric,
+    most: usize,
+    differing: impl Fn(&Run, &Run) -> Vec<[String; 3]>,
+) -> Trend {
     let mut kinds: BTreeMap<(String, String), Vec<Run>> = BTreeMap::new();
     for record in records {
         if let Some((what, metric, run)) = run(record, of) {
@@ -108,12 +113,12 @@ pub fn of(records: &[Brief], of: Of, most: usize, differing: impl Fn(&Run, &Run)
 }
 
 /// A run, its kind and what its figure is called; none of what did not come to its end, or is no run.
-fn run(record: &Brief, of: Of) -> Option<(String, String, Run)> {
+fn run(record: &Brief, of: TrendMetric) -> Option<(String, String, Run)> {
     let Brief { header, summary, directory, .. } = record;
     let summary = summary.as_ref().filter(|summary| summary.interval_s > 0.0 && !summary.interrupted)?;
     let (figure, metric) = match of {
-        Of::Figure => (summary.figure(), summary.metric.clone()),
-        Of::P99 => {
+        TrendMetric::Figure => (summary.figure(), summary.metric.clone()),
+        TrendMetric::P99 => {
             let first = header.transactions.first()?;
             let times = summary.transactions.get(first).filter(|of_type| of_type.completed > 0)?;
             (times.response_ms.p99, format!("p99 of {first}, ms"))
@@ -203,8 +208,8 @@ mod tests {
         let mut records: Vec<Brief> = (0..24).rev().map(|number| brief(number, figure(number), 4)).collect();
         records.push(brief(30, 5.0, 8));
         records.push(Brief { summary: None, ..brief(31, 5.0, 4) });
-        let told = |one: &Run, other: &Run| vec![[one.name.clone(), one.record.clone(), other.record.clone()]];
-        let trend = of(&records, Of::Figure, 100, told);
+        let differing = |one: &Run, other: &Run| vec![[one.name.clone(), one.record.clone(), other.record.clone()]];
+        let trend = of(&records, TrendMetric::Figure, 100, differing);
         assert_eq!((trend.series.len(), trend.left_out, trend.series[0].runs.len()), (2, 1, 24));
         let [step] = &trend.series[0].steps[..] else { panic!("{:?}", trend.series[0].steps) };
         assert_eq!((step.at, step.before.name.as_str(), step.after.name.as_str()), (12, "c11", "c12"));
@@ -213,7 +218,7 @@ mod tests {
         assert!(step.change.low_percent < -9.8 && step.change.high_percent > -10.2, "{step:?}");
         assert!(trend.series[0].enough && !trend.series[1].enough);
         // Only the last of them count.
-        let trend = of(&records, Of::Figure, 12, |_, _| Vec::new());
+        let trend = of(&records, TrendMetric::Figure, 12, |_, _| Vec::new());
         assert_eq!((trend.series[0].runs.len(), trend.series[0].steps.len()), (12, 0));
     }
 }

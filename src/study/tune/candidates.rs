@@ -189,8 +189,8 @@ mod tests {
             let candidates = read(list, scheme, Some(8 << 30)).unwrap();
             assert!(candidates.len() >= 4, "{scheme}");
             for candidate in &candidates {
-                let told = [&candidate.reason, &candidate.source];
-                assert!(told.iter().all(|text| !text.is_empty()), "{candidate:?}");
+                let texts = [&candidate.reason, &candidate.source];
+                assert!(texts.iter().all(|text| !text.is_empty()), "{candidate:?}");
                 assert!(candidate.source.contains("documentation, "), "{candidate:?}");
                 assert!(candidate.settings.values().all(|value| !value.contains("memory")), "{candidate:?}");
             }

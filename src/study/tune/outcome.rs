@@ -8,9 +8,9 @@ use crate::result::format::file;
 use crate::result::summary::{Durability, Summary};
 use crate::result::tune::{Candidate, Decision, Gain, Tuned};
 
-/// The context of a search.
+/// What is known of a search besides its race.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct SearchContext {
     /// The workload's name.
     pub workload: String,
     /// The scheme of the URL.
@@ -30,7 +30,7 @@ pub struct Facts {
 }
 
 /// The result of a search so far, after `minutes`.
-pub fn of(race: &Race, facts: &Facts, minutes: f64) -> Tuned {
+pub fn of(race: &Race, context: &SearchContext, minutes: f64) -> Tuned {
     let settings = match (&race.confirmation, race.decision) {
         (Some(confirmation), Decision::Winner) => confirmation.settings.clone(),
         _ => BTreeMap::new(),
@@ -40,12 +40,12 @@ pub fn of(race: &Race, facts: &Facts, minutes: f64) -> Tuned {
     let fresh = race.confirmation.iter().flat_map(|confirmation| &confirmation.pairs).map(|[start, _]| *start);
     let starts: Vec<f64> = race.starts.iter().copied().chain(fresh).collect();
     Tuned {
-        workload: facts.workload.clone(),
-        engine: facts.run.as_ref().map(|(engine, _)| engine.clone()),
-        scheme: facts.scheme.clone(),
-        scale: facts.scale,
-        clients: facts.run.as_ref().map(|(_, clients)| *clients),
-        interval_s: facts.interval_s,
+        workload: context.workload.clone(),
+        engine: context.run.as_ref().map(|(engine, _)| engine.clone()),
+        scheme: context.scheme.clone(),
+        scale: context.scale,
+        clients: context.run.as_ref().map(|(_, clients)| *clients),
+        interval_s: context.interval_s,
         decision: race.decision.into(),
         sentence: sentence(race),
         file: (!settings.is_empty()).then(|| file::TUNED.to_owned()),
@@ -53,9 +53,9 @@ pub fn of(race: &Race, facts: &Facts, minutes: f64) -> Tuned {
         confirmation: race.confirmation.clone(),
         start_per_second: (!starts.is_empty()).then(|| starts.iter().sum::<f64>() / starts.len() as f64),
         candidates,
-        allow_loss: facts.allow_loss,
-        runs: facts.runs,
-        disturbed_runs: facts.disturbed_runs,
+        allow_loss: context.allow_loss,
+        runs: context.runs,
+        disturbed_runs: context.disturbed_runs,
         minutes,
         interrupted: race.decision == Decision::Undecided,
     }
@@ -70,20 +70,20 @@ fn percent(candidate: &Candidate) -> f64 {
 fn sentence(race: &Race) -> String {
     let fresh = race.confirmation.as_ref().and_then(|confirmation| {
         let pairs = confirmation.pairs.len();
-        Some((confirmation.candidates.join(" and "), told(&confirmation.gain?, pairs)))
+        Some((confirmation.candidates.join(" and "), describe(&confirmation.gain?, pairs)))
     });
     match (race.decision, fresh) {
-        (Decision::Winner, Some((names, told))) => format!("Winner: {names}, {told}."),
-        (Decision::NoWinner, Some((names, told))) => format!("No winner: {} ({names}, {told}).", race.why),
-        (Decision::Undecided, Some((names, told))) => {
-            format!("Not decided: stopped before all fresh runs were made ({names}, so far {told}).")
+        (Decision::Winner, Some((names, gain))) => format!("Winner: {names}, {gain}."),
+        (Decision::NoWinner, Some((names, gain))) => format!("No winner: {} ({names}, {gain}).", race.why),
+        (Decision::Undecided, Some((names, gain))) => {
+            format!("Not decided: stopped before all fresh runs were made ({names}, so far {gain}).")
         }
         (Decision::Undecided, None) => "Not decided: stopped before the fresh runs that decide.".to_owned(),
         (_, None) => format!("No winner: {}.", race.why),
     }
 }
 
-fn told(gain: &Gain, pairs: usize) -> String {
+fn describe(gain: &Gain, pairs: usize) -> String {
     let runs = if pairs == 1 { "1 fresh pair of runs".to_owned() } else { format!("{pairs} fresh pairs of runs") };
     match (gain.low_percent, gain.high_percent) {
         (Some(low), Some(high)) => {

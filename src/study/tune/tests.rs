@@ -192,8 +192,8 @@ fn the_number_of_runs_is_told_before() {
         let Ok(()) = race.run(&mut machine);
         let fresh = 2 * race.confirmation.map_or(0, |fresh| fresh.pairs.len()) as u32;
         let made = machine.made.len() as u32 - fresh;
-        let told = runs_of_race(number);
-        assert!(made <= told && made + 2 >= told, "{number}: {made} of {told}");
+        let planned = runs_of_race(number);
+        assert!(made <= planned && made + 2 >= planned, "{number}: {made} of {planned}");
     }
 }
 

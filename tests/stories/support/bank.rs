@@ -187,9 +187,9 @@ pub fn write(kind: Kind, asked: Asked) -> Input {
 }
 
 /// Whether a reply says again what was asked for, and the new balance.
-pub fn reply_agrees(reply: &[u8], told: Asked, balance: i64) -> bool {
+pub fn reply_agrees(reply: &[u8], reported: Asked, balance: i64) -> bool {
     assert_eq!(reply.len(), 200);
-    asked(reply) == told && field(reply, 4) == balance && reply[64..].iter().all(|byte| *byte == b' ')
+    asked(reply) == reported && field(reply, 4) == balance && reply[64..].iter().all(|byte| *byte == b' ')
 }
 
 /// The first and last ids and amounts, and the same account again and again.

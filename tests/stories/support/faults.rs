@@ -85,11 +85,11 @@ async fn deep<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest) -> Vec<Finding
     check::<Tpcc>(engine, manifest, Depth::Deep, &mut |_| {}).await.unwrap()
 }
 
-/// `sql` plants every fault past the engine in a worked database. Each is told by its own finding and by no other, and
-/// nothing else is: all conditions in SQL hold, and all other rows are as the seed made them.
-pub async fn are_told<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest, mut sql: impl AsyncFnMut(&str)) {
+/// `sql` plants every fault past the engine in a worked database. Each is reported by its own finding and by no other,
+/// and nothing else is: all conditions in SQL hold, and all other rows are as the seed made them.
+pub async fn are_found<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest, mut sql: impl AsyncFnMut(&str)) {
     let ids: Vec<&str> = Tpcc::SEED_INVARIANTS.iter().map(|lasting| lasting.id).collect();
-    assert!(ids.iter().all(|id| FAULTS.iter().any(|(_, told, _)| told == id)), "a finding has no fault");
+    assert!(ids.iter().all(|id| FAULTS.iter().any(|(_, reported, _)| reported == id)), "a finding has no fault");
     for (fault, _, _) in FAULTS {
         sql(fault).await;
     }

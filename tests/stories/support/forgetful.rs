@@ -45,7 +45,7 @@ impl Forgetful {
         Forgetful { port, forgotten }
     }
 
-    /// How many commits were carried out and not told.
+    /// How many commits were carried out and not reported.
     pub fn forgotten(&self) -> u64 {
         self.forgotten.load(Ordering::SeqCst)
     }

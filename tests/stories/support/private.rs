@@ -129,9 +129,9 @@ pub fn open_for_all<P: AsRef<Path>>(directory: P) -> P {
 const PREFIX: &str = "graymark-stories-";
 const MEMORY: &str = "/dev/shm";
 
-/// This process's directory for what does not outlive it: in memory, if there is enough for the servers of many tests at
-/// a time. There, a file is made in a tenth of the CPU time that a disk takes. It is removed when the process ends, and
-/// those of its user's processes that were killed are removed now.
+/// This process's directory for what does not outlive it: in memory, if there is enough for the servers of many tests
+/// at a time. There, a file is made in a tenth of the CPU time that a disk takes. It is removed when the process ends,
+/// and those of its user's processes that were killed are removed now.
 pub fn above() -> &'static Path {
     static ABOVE: OnceLock<PathBuf> = OnceLock::new();
     extern "C" fn remove() {

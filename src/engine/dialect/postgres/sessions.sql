@@ -38,7 +38,7 @@ GROUP BY b.pid
 ORDER BY 2 DESC, 3 DESC NULLS LAST
 LIMIT 3;
 
--- name: upkeep
+-- name: background_work
 SELECT 'vacuum of ' || coalesce(c.relname, p.relid::text) AS work
 FROM pg_stat_progress_vacuum p LEFT JOIN pg_class c ON c.oid = p.relid
 WHERE p.datname = current_database()

@@ -70,13 +70,13 @@ pub struct Replica {
 pub async fn check(
     copies: &mut [Replica],
     sql: &WorkloadSql,
-    told: &mut dyn FnMut(CheckStep<'_>),
+    on_step: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     let conditions = script::statements(sql.consistency());
-    told(CheckStep::Conditions(conditions.len()));
+    on_step(CheckStep::Conditions(conditions.len()));
     for condition in conditions {
-        told(CheckStep::Began(condition.name));
+        on_step(CheckStep::Began(condition.name));
         let mut whole: Option<Finding> = None;
         for copy in copies.iter_mut() {
             let mut finding = condition_holds(&mut copy.conn, &condition).await?;
@@ -89,7 +89,7 @@ pub async fn check(
             }
         }
         if let Some(finding) = whole {
-            told(CheckStep::Ended(&finding));
+            on_step(CheckStep::Ended(&finding));
             findings.push(finding);
         }
     }
@@ -171,7 +171,7 @@ async fn effects_of(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<i64>, Erro
 }
 
 /// The number of rows that match each trace.
-pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+pub async fn count_traces(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
     for query in lookup::queries(traces, lookup::TOGETHER, Rows::Selects, Amounts::Decimal) {
         let rows: Vec<(i64, i64)> =

@@ -7,14 +7,14 @@ use std::time::Duration;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, IoError, OptsBuilder, SslOpts};
 
-use super::failure::{self, UNKNOWN_DATABASE, UNKNOWN_VARIABLE, told};
+use super::failure::{self, UNKNOWN_DATABASE, UNKNOWN_VARIABLE};
 use super::option_file;
 use super::query::Read;
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
-use crate::engine::hosts::{Hosts, Place, Role, none_took_it};
+use crate::engine::hosts::{Hosts, Place, Role, no_host_accepted};
 use crate::engine::relay::Relay;
 use crate::url::{MYSQL, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
@@ -244,8 +244,8 @@ impl Target {
             let here = self.at(place);
             let reached = async {
                 let mut conn = here.connect_here(database, settings).await?;
-                let against = here.in_time(here.against(&mut conn)).await?;
-                Ok::<_, Error>(against.map_or(Ok(conn), Err))
+                let mismatch = here.in_time(here.mismatch(&mut conn)).await?;
+                Ok::<_, Error>(mismatch.map_or(Ok(conn), Err))
             };
             match reached.await {
                 Ok(Ok(conn)) => return Ok((conn, number)),
@@ -254,18 +254,18 @@ impl Target {
                 Err(error) => reasons.push(error.to_string()),
             }
         }
-        Err(none_took_it(&reasons))
+        Err(no_host_accepted(&reasons))
     }
 
     /// Why a host does not have the required role; `None` if it has. Replicas are configured as read-only.
-    async fn against(&self, conn: &mut Conn) -> Result<Option<&'static str>, Error> {
+    async fn mismatch(&self, conn: &mut Conn) -> Result<Option<&'static str>, Error> {
         if self.hosts.wanted == Role::Any {
             return Ok(None);
         }
         let read_only: Result<Option<i64>, _> = conn.first("SELECT CAST(@@global.read_only AS SIGNED)").await;
         let failed = |error| failure::of_command("cannot ask whether the server is read-only", &error);
         let read_only = read_only.map_err(failed)?.is_some_and(|read_only| read_only > 0);
-        Ok(self.hosts.wanted.against(read_only, read_only))
+        Ok(self.hosts.wanted.mismatch(read_only, read_only))
     }
 
     /// Connects to the current host.
@@ -369,7 +369,7 @@ impl Target {
                         )
                     }
                     3159 => format!("{place} wants TLS: give ssl-mode=REQUIRED or VERIFY_IDENTITY ({message})"),
-                    _ => format!("{place} refuses the connection: {}", told(error)),
+                    _ => format!("{place} refuses the connection: {}", failure::message(error)),
                 }
             }
             mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => {
@@ -391,7 +391,9 @@ impl Target {
                     None => self.explain_io(error),
                 }
             }
-            error => format!("{place} does not speak MySQL's protocol ({}): check host and port", told(error)),
+            error => {
+                format!("{place} does not speak MySQL's protocol ({}): check host and port", failure::message(error))
+            }
         };
         Error::Database(text)
     }

@@ -348,7 +348,7 @@ impl Connection {
             Ok(()) => failure,
             Err(error) => {
                 self.lost = true;
-                Failure::Disconnected { ambiguous: false, detail: format!("{failure}; {}", failure::told(&error)) }
+                Failure::Disconnected { ambiguous: false, detail: format!("{failure}; {}", failure::message(&error)) }
             }
         }
     }

@@ -35,27 +35,27 @@ pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool, dialect: &Dia
                 | DriverError::FromRow { .. }
                 | DriverError::StmtParamsMismatch { .. }
                 | DriverError::StmtParamsNumberExceedsLimit { .. },
-            ) => Failure::Invalid(told(error)),
-            _ => Failure::Disconnected { ambiguous, detail: told(error) },
+            ) => Failure::Invalid(message(error)),
+            _ => Failure::Disconnected { ambiguous, detail: message(error) },
         };
     };
-    let retry = |reason| Failure::Retry { reason, detail: told(error) };
+    let retry = |reason| Failure::Retry { reason, detail: message(error) };
     let of_state = || dialect.retries(&format!("{}/{}", refusal.code, refusal.state));
     if let Some(reason) = dialect.retries(&refusal.code.to_string()).or_else(of_state) {
         return retry(reason);
     }
     if ambiguous && dialect.leaves_open(&refusal.code.to_string()) {
-        return Failure::Disconnected { ambiguous, detail: told(error) };
+        return Failure::Disconnected { ambiguous, detail: message(error) };
     }
     match refusal.code {
         DEADLOCK => retry(RetryReason::Deadlock),
         LOCK_WAIT_TIMEOUT => retry(RetryReason::LockTimeout),
         RECORD_CHANGED => retry(RetryReason::Serialization),
         code if SESSION_ENDED.contains(&code) || refusal.state.starts_with("08") => {
-            Failure::Disconnected { ambiguous, detail: told(error) }
+            Failure::Disconnected { ambiguous, detail: message(error) }
         }
         _ if refusal.state == "40001" => retry(RetryReason::Serialization),
-        _ => Failure::Invalid(told(error)),
+        _ => Failure::Invalid(message(error)),
     }
 }
 
@@ -85,11 +85,11 @@ pub fn of_command(what: &str, error: &mysql_async::Error) -> Error {
         Some(1148 | 3948 | 4166) => "; rows are sent by LOAD DATA LOCAL: SET GLOBAL local_infile = ON at the server",
         _ => "",
     };
-    Error::Database(format!("{what}: {}{advice}", told(error)))
+    Error::Database(format!("{what}: {}{advice}", message(error)))
 }
 
 /// An error in one line.
-pub fn told(error: &mysql_async::Error) -> String {
+pub fn message(error: &mysql_async::Error) -> String {
     match error {
         mysql_async::Error::Server(refusal) => {
             format!("{} [error {}, SQLSTATE {}]", one_line(&refusal.message), refusal.code, refusal.state)
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_apart() {
+    fn errors_are_distinguished() {
         let usual = Dialect::choose(Wire::Mysql, None).unwrap();
         let reason = |code, state| match of_transaction(&server(code, state), true, usual) {
             Failure::Retry { reason, .. } => Some(reason),

@@ -20,7 +20,9 @@ use super::query::Read;
 use super::{catalog, procedures};
 use crate::engine::Error;
 use crate::engine::dialect::Dialect;
-use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables, side_by_side};
+use crate::engine::load::{
+    LoadObserver, Phases, Share, counted_among_others, resumes_load, rows_of_tables, side_by_side,
+};
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::Named;
 use crate::result::{LoadReport, Manifest};
@@ -36,11 +38,11 @@ pub async fn load<P: Population>(
     manifest: &Manifest,
     population: &P,
     jobs: usize,
-    told: LoadObserver<'_>,
+    on_step: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let jobs = jobs.max(1);
     let database = target.database(sql.name);
-    let mut phases = Phases::new(told);
+    let mut phases = Phases::new(on_step);
     let guard = claim(target, database).await?;
 
     phases.begin("schema");
@@ -55,7 +57,7 @@ pub async fn load<P: Population>(
     let open = phases.open_parts(sql.tables, &parts, &catalog::parts(&mut conn).await?)?;
     phases.begin("rows");
     let (to, of, from) = (target.clone(), database.to_owned(), population.clone());
-    phases.bring(open, jobs, async move |share: &Share| copy_parts(&to, &of, &from, share).await).await?;
+    phases.load_parts(open, jobs, async move |share: &Share| copy_parts(&to, &of, &from, share).await).await?;
 
     phases.begin("keys");
     let mut conns = try_join_all((0..jobs).map(|_| target.connect(Some(database), &SETTINGS))).await?;
@@ -136,7 +138,7 @@ async fn create_database(target: &Target, database: &str) -> Result<bool, Error>
 /// Creates the tables, or checks that existing ones are an unfinished load of the same manifest.
 async fn prepare(conn: &mut Conn, database: &str, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     // What an interrupted load has not created is created, too.
-    goes_on(catalog::database_state(conn, database, sql).await?, manifest)?;
+    resumes_load(catalog::database_state(conn, database, sql).await?, manifest)?;
     catalog::create(conn, sql, manifest).await
 }
 
@@ -151,7 +153,7 @@ async fn copy_parts<P: Population>(
     let tables = population.tables();
     while let Some(part) = share.take() {
         match copy_part(&mut conn, population, &tables[part.table], *part, &share.stop).await? {
-            Some(Sent::Now { bytes }) => share.brought(part, bytes),
+            Some(Sent::Now { bytes }) => share.loaded(part, bytes),
             Some(Sent::Before) => share.resumed(part),
             None => break,
         }
@@ -281,11 +283,11 @@ async fn declare(conn: &mut Conn, key: &Named<'_>, kind: Declared) -> Result<(),
 
 /// Updates the optimizer's statistics of a table.
 pub(super) async fn analyze(conn: &mut Conn, dialect: &Dialect, table: &str) -> Result<(), Error> {
-    let told: Vec<(String, String, String, String)> = conn
+    let messages: Vec<(String, String, String, String)> = conn
         .rows(dialect.statistics.replace("{table}", table))
         .await
         .map_err(|error| of_command(&format!("cannot analyze {table}"), &error))?;
-    match told.iter().find(|(_, _, kind, _)| kind.eq_ignore_ascii_case("error")) {
+    match messages.iter().find(|(_, _, kind, _)| kind.eq_ignore_ascii_case("error")) {
         Some((_, _, _, text)) => Err(Error::Database(format!("cannot analyze {table}: {text}"))),
         None => Ok(()),
     }

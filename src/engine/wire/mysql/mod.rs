@@ -268,9 +268,9 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         manifest: &Manifest,
         population: &W::Population,
         jobs: usize,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told).await
+        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, on_step).await
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
@@ -290,17 +290,17 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         &self,
         manifest: &Manifest,
         population: &W::Population,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore(&self.target, &self.sql::<W>(), manifest, population, told).await
+        restore::restore(&self.target, &self.sql::<W>(), manifest, population, on_step).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
         removal::drop_tables(&self.target, &self.sql::<W>()).await
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
-        check::check(&mut self.copies::<W>().await?, &self.sql::<W>(), told).await
+    async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
+        check::check(&mut self.copies::<W>().await?, &self.sql::<W>(), on_step).await
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -311,12 +311,12 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         check::effects(&mut self.copies::<W>().await?, &self.sql::<W>()).await
     }
 
-    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&mut self.conn::<W>().await?, traces).await
+    async fn count_traces(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::count_traces(&mut self.conn::<W>().await?, traces).await
     }
 
-    async fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
-        parted::cut_off(self.servers(), number, off).await
+    async fn partition_node(&self, number: usize, off: bool) -> Result<String, Error> {
+        parted::partition_node(self.servers(), number, off).await
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -327,9 +327,9 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         &self,
         population: &W::Population,
         seed: u64,
-        told: &(dyn Fn(u64, u64) + Send + Sync),
+        on_step: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error> {
-        warm::at_random::<W>(&mut self.conn::<W>().await?, population, seed, told).await
+        warm::at_random::<W>(&mut self.conn::<W>().await?, population, seed, on_step).await
     }
 
     async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {

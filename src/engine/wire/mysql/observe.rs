@@ -160,7 +160,7 @@ impl Observer for Watch<'_> {
         105_000..145_000
     }
 
-    async fn beside(&mut self) -> Result<Option<ServerActivity>, Error> {
+    async fn server_activity(&mut self) -> Result<Option<ServerActivity>, Error> {
         if self.questions.is_none() {
             return Ok(None);
         }

@@ -22,7 +22,7 @@ const CAUSAL: &str = "SET SESSION wsrep_sync_wait = 1";
 
 /// Partitions a node, counted from 1, from the others, or joins it again and waits until it is synchronized. Returns a
 /// description of the outcome.
-pub(super) async fn cut_off(nodes: &[Server], number: usize, off: bool) -> Result<String, Error> {
+pub(super) async fn partition_node(nodes: &[Server], number: usize, off: bool) -> Result<String, Error> {
     let node = number.checked_sub(1).and_then(|node| nodes.get(node)).filter(|_| nodes.len() > 1);
     let node = node.ok_or_else(|| Error::Usage(format!("there is no node {number} of a cluster")))?;
     let mut conn = Target::parse(&node.url(), &|_| None)?.connect(None, &[]).await?;
@@ -30,9 +30,9 @@ pub(super) async fn cut_off(nodes: &[Server], number: usize, off: bool) -> Resul
     let isolate = format!("SET GLOBAL wsrep_provider_options = 'gmcast.isolate={}'", u8::from(off));
     let failed = |error| of_command(&format!("cannot cut node {number} off, or join it again"), &error);
     conn.query_drop(isolate).await.map_err(failed)?;
-    let cut_off = format!("node {number} was partitioned from the others");
+    let partition_node = format!("node {number} was partitioned from the others");
     if off {
-        return Ok(cut_off);
+        return Ok(partition_node);
     }
     let joined = async {
         conn.query_drop(CAUSAL).await.map_err(failed)?;
@@ -43,9 +43,12 @@ pub(super) async fn cut_off(nodes: &[Server], number: usize, off: bool) -> Resul
     };
     tokio::time::timeout(PATIENCE, joined).await.unwrap_or_else(|_| {
         let late = PATIENCE.as_secs();
-        Err(Error::Database(format!("{cut_off}, and had not joined them {late} s after the partition ended")))
+        Err(Error::Database(format!("{partition_node}, and had not joined them {late} s after the partition ended")))
     })?;
-    Ok(format!("{cut_off}; it was synchronized {:.1} s after the partition ended", began.elapsed().as_secs_f64()))
+    Ok(format!(
+        "{partition_node}; it was synchronized {:.1} s after the partition ended",
+        began.elapsed().as_secs_f64()
+    ))
 }
 
 /// Whether a node takes part in the cluster now: the others have received a message of it, and it has applied what they

@@ -10,7 +10,7 @@ use mysql_async::{Conn, Row, Value};
 
 use super::connect::Target;
 use super::connection::Connection;
-use super::failure::{of_command, of_transaction, refusal, told};
+use super::failure::{message, of_command, of_transaction, refusal};
 use super::{bulk, check, load, local, procedures};
 use crate::engine::dialect::Dialect;
 use crate::engine::probe::{ProbeSession, ProbedServer, Refusal, TextRow};
@@ -67,7 +67,7 @@ impl Session {
             Failure::Disconnected { .. } | Failure::Unreadable(_) | Failure::Invalid(_) => None,
         };
         let code = refusal(error).map(|refusal| refusal.code.to_string()).unwrap_or_default();
-        Refusal { text: told(error), code, retry }
+        Refusal { text: message(error), code, retry }
     }
 }
 

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn what_does_not_fit_is_reported() {
         let row = [Wire::Bytes(b"abc  ".to_vec()), Wire::UInt(u64::MAX), Wire::Bytes(vec![0xff])];
         let row = MysqlRow(&row);
         assert_eq!(row.text(0).unwrap(), "abc");

@@ -39,7 +39,7 @@ pub async fn restore<P: Population>(
     sql: &WorkloadSql,
     manifest: &Manifest,
     population: &P,
-    told: &(dyn Fn(LoadStep) + Send + Sync),
+    on_step: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
     let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
     let database = target.database(sql.name);
@@ -50,7 +50,7 @@ pub async fn restore<P: Population>(
     // Reading the catalog has opened a transaction.
     conn.query_drop("COMMIT").await.map_err(|error| refused(&error))?;
     let parts = Parts::of(population);
-    let mut progress = Progress::new(sql.tables, told);
+    let mut progress = Progress::new(sql.tables, on_step);
 
     undo(&mut conn, sql.dialect, &script, &parts, population, &mut progress).await.map_err(|error| refused(&error))?;
     drop(conn);

@@ -27,7 +27,7 @@ const REFUSED: [u16; 3] = [1044, 1142, 1227];
 pub(super) struct Questions {
     sessions: &'static str,
     blockers: &'static str,
-    /// Whether each wait of a thread is told.
+    /// Whether the server reports each wait of a thread.
     waits: bool,
     /// Whether each session has a thread of its own, on this machine.
     threads: bool,
@@ -40,10 +40,10 @@ impl Questions {
         let sql = script::select(sql, &names).map_err(Error::Database)?;
         let [facts, sessions, waits, blockers] = sql[..] else { return Ok(None) };
         let facts: Option<(Option<bool>, Option<bool>)> = conn.first(facts).await.map_err(failed)?;
-        let (told, threads) = facts.unwrap_or_default();
-        let waits_told = told == Some(true);
-        let sessions = if waits_told { waits } else { sessions };
-        Ok(Some(Questions { sessions, blockers, waits: waits_told, threads: here && threads == Some(true) }))
+        let (has_waits, threads) = facts.unwrap_or_default();
+        let has_waits = has_waits == Some(true);
+        let sessions = if has_waits { waits } else { sessions };
+        Ok(Some(Questions { sessions, blockers, waits: has_waits, threads: here && threads == Some(true) }))
     }
 
     /// What its sessions are at; none if the user may not see that.

@@ -15,10 +15,10 @@ pub async fn at_random<W: Workload>(
     conn: &mut Conn,
     population: &W::Population,
     seed: u64,
-    told: &(dyn Fn(u64, u64) + Send + Sync),
+    on_step: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<MaintenanceOutcome, Error> {
     let statements = population.tables().iter().map(|table| (table, statement(table))).collect();
-    warm::at_random::<W>(population, seed, &mut Rows { conn, statements }, told).await
+    warm::at_random::<W>(population, seed, &mut Rows { conn, statements }, on_step).await
 }
 
 /// Reads the rows of many keys by index look-ups: the join order prevents a full scan. The table is clustered by

@@ -21,16 +21,16 @@ const EXAMPLES: usize = 5;
 pub(super) fn check(
     sql: &WorkloadSql,
     connection: &Connection,
-    told: &mut dyn FnMut(CheckStep<'_>),
+    on_step: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     let conditions = script::statements(sql.consistency());
-    told(CheckStep::Conditions(conditions.len()));
+    on_step(CheckStep::Conditions(conditions.len()));
     for condition in conditions {
-        told(CheckStep::Began(condition.name));
+        on_step(CheckStep::Began(condition.name));
         let finding = find(connection, &condition);
         let finding = finding.map_err(|error| failed(&format!("cannot check condition {}", condition.name), &error))?;
-        told(CheckStep::Ended(&finding));
+        on_step(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)
@@ -69,7 +69,11 @@ pub(super) fn effects(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<
 }
 
 /// How many rows there are for each trace.
-pub(super) fn rows_of(connection: &Connection, dialect: Dialect, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+pub(super) fn count_traces(
+    connection: &Connection,
+    dialect: Dialect,
+    traces: &[Trace],
+) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
     let together = if dialect.rows_without_table { lookup::TOGETHER } else { 1 };
     for query in lookup::queries(traces, together, Rows::Selects, Amounts::Decimal) {

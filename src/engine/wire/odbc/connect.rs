@@ -26,7 +26,7 @@ const PLACES: [&str; 7] = [
     "/usr/lib",
 ];
 
-/// What a driver needs to be told, unless the connection string says otherwise: part of its file's name, keyword and
+/// Settings that a driver needs, unless the connection string says otherwise: part of its file's name, keyword and
 /// value. psqlODBC: an error ends the transaction, instead of a savepoint before each statement. MariaDB's: rows that
 /// were found count as affected, also if they stay as they are.
 const DEFAULTS: [(&str, &str, &str); 2] = [("psqlodbc", "Protocol", "7.4-1"), ("libmaodbc", "Option", "2")];
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_connection_string_is_told_with_an_example_and_without_secrets() {
+    fn what_is_no_connection_string_is_reported_with_an_example_and_without_secrets() {
         for text in
             ["odbc:", "odbc:DSN", "odbc:Server=h;UID=me", "odbc:DSN=x;PWD={a", "odbc:DSN=x;rest", "odbc:a;DSN=x"]
         {

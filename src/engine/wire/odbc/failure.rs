@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_without_the_names_of_its_bearers() {
-        let told = Diagnostic::new(b"42P01", 1, "[unixODBC][psqlodbc] ERROR: no\n such [table]");
-        assert_eq!(told.to_string(), "ERROR: no such [table] (SQLSTATE 42P01, 1)");
+        let diagnostic = Diagnostic::new(b"42P01", 1, "[unixODBC][psqlodbc] ERROR: no\n such [table]");
+        assert_eq!(diagnostic.to_string(), "ERROR: no such [table] (SQLSTATE 42P01, 1)");
         assert_eq!(Diagnostic::new(b"28000", 0, "user x, PWD=a b").without("a b").message(), "user x, PWD=***");
     }
 }

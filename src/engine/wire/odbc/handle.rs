@@ -57,7 +57,7 @@ fn succeeded(code: SqlReturn) -> Result<(), i16> {
 
 /// What a handle says of the last call on it that failed.
 fn diagnose(kind: HandleType, handle: Handle) -> Diagnostic {
-    let mut told: Option<Diagnostic> = None;
+    let mut first: Option<Diagnostic> = None;
     for number in 1..=4 {
         let (mut state, mut native, mut length) = ([0_u8; 6], 0, 0_i16);
         let mut message = [0_u8; MESSAGE];
@@ -79,12 +79,12 @@ fn diagnose(kind: HandleType, handle: Handle) -> Diagnostic {
         }
         let message = message.split(|byte| *byte == 0).next().unwrap_or_default();
         let record = Diagnostic::new(&state[..5], native, &String::from_utf8_lossy(message));
-        match &mut told {
-            None => told = Some(record),
+        match &mut first {
+            None => first = Some(record),
             Some(first) => first.append(&record),
         }
     }
-    told.unwrap_or_else(|| {
+    first.unwrap_or_else(|| {
         Diagnostic::of_driver_manager("an ODBC call failed, and the driver does not say why".to_owned())
     })
 }
@@ -218,7 +218,7 @@ impl Drop for Stmt {
     }
 }
 
-/// A text for C: some drivers read to the zero, whatever length they are told (Virtuoso's does).
+/// A text for C: some drivers read to the zero, whatever length they are given (Virtuoso's does).
 pub(super) fn terminated(text: &str) -> Result<CString, Diagnostic> {
     CString::new(text)
         .map_err(|_| Diagnostic::of_driver_manager("a text for the database holds a zero byte".to_owned()))

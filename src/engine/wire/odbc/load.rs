@@ -17,7 +17,7 @@ use super::schema;
 use super::{Odbc, procedures, program};
 use crate::engine::Error;
 use crate::engine::dialect::Texts;
-use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::load::{LoadObserver, Phases, counted, resumes_load_or_suggests, rows_of_tables};
 use crate::engine::sql::WorkloadSql;
 use crate::result::{LoadReport, Manifest, Via};
 use crate::workload::{Part, Population, Rows, Table};
@@ -29,14 +29,15 @@ pub(super) async fn load(
     manifest: &Manifest,
     population: &impl Population,
     jobs: usize,
-    told: LoadObserver<'_>,
+    on_step: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
-    let (mut phases, dialect) = (Phases::new(told), odbc.dialect);
+    let (mut phases, dialect) = (Phases::new(on_step), odbc.dialect);
     let connection = odbc.connect(sql.name)?;
-    let goes_on = goes_on_or_name(&catalog::database_state(sql, &connection, dialect)?, manifest, "another database")?;
-    if !goes_on || dialect.texts == Texts::Plain {
+    let resumes_load =
+        resumes_load_or_suggests(&catalog::database_state(sql, &connection, dialect)?, manifest, "another database")?;
+    if !resumes_load || dialect.texts == Texts::Plain {
         phases.begin("schema");
-        create(sql, &connection, dialect, manifest, goes_on)?;
+        create(sql, &connection, dialect, manifest, resumes_load)?;
     }
     phases.begin("rows");
     let jobs = if dialect.begin.is_some() { 1 } else { jobs };
@@ -82,7 +83,7 @@ fn create(
     connection: &Connection,
     dialect: Dialect,
     manifest: &Manifest,
-    goes_on: bool,
+    resumes_load: bool,
 ) -> Result<(), Error> {
     let cannot = |error: &Diagnostic| failed("cannot create the tables", error);
     // Where tables belong to transactions, there are all of them or none.
@@ -90,13 +91,13 @@ fn create(
     if let Some(schema) = dialect.schema {
         connection.execute(&schema.replace("{schema}", sql.name)).map_err(|error| cannot(&error))?;
     }
-    if !goes_on {
+    if !resumes_load {
         catalog::write(sql, connection, dialect, manifest)?;
     }
     for text in schema::tables(sql, dialect, manifest) {
         for step in program::steps(&text) {
             match connection.execute(&step.sql) {
-                Err(error) if goes_on && catalog::is_there(&error) => {}
+                Err(error) if resumes_load && catalog::is_there(&error) => {}
                 done => done.map(|_| ()).map_err(|error| cannot(&error))?,
             }
         }
@@ -170,7 +171,7 @@ async fn rows(
     drop(tell);
     while let Some(part) = hear.recv().await {
         let Loaded { rows, bytes } = part?;
-        phases.brought(rows, bytes);
+        phases.loaded(rows, bytes);
     }
     Ok(())
 }

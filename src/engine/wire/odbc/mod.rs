@@ -250,9 +250,9 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         manifest: &Manifest,
         population: &W::Population,
         jobs: usize,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load(&self.sql::<W>(), self, manifest, population, jobs, told).await
+        load::load(&self.sql::<W>(), self, manifest, population, jobs, on_step).await
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
@@ -271,17 +271,17 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         &self,
         manifest: &Manifest,
         population: &W::Population,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore(&self.sql::<W>(), self, manifest, population, told).await
+        restore::restore(&self.sql::<W>(), self, manifest, population, on_step).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
         removal::drop_tables(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
-        check::check(&self.sql::<W>(), &self.connect(W::NAME)?, told)
+    async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.sql::<W>(), &self.connect(W::NAME)?, on_step)
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -292,8 +292,8 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         check::effects(&self.sql::<W>(), &self.connect(W::NAME)?)
     }
 
-    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&self.connect(W::NAME)?, self.dialect, traces)
+    async fn count_traces(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::count_traces(&self.connect(W::NAME)?, self.dialect, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -312,9 +312,9 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         &self,
         population: &W::Population,
         seed: u64,
-        told: &(dyn Fn(u64, u64) + Send + Sync),
+        on_step: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error> {
-        warm::at_random::<W>(&self.connect(W::NAME)?, population, seed, told).await
+        warm::at_random::<W>(&self.connect(W::NAME)?, population, seed, on_step).await
     }
 
     async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {

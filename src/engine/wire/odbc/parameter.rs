@@ -65,7 +65,7 @@ const TEXT: usize = 32;
 /// The bytes of a C structure of date and time.
 const TIME: usize = size_of::<odbc_sys::Timestamp>();
 
-/// What a driver is told of a parameter.
+/// The description of a parameter for a driver.
 pub(super) struct Binding {
     pub c_type: CDataType,
     pub sql_type: SqlDataType,

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_told_apart() {
+    fn columns_are_distinguished() {
         let row = row(&[Some("ab  "), None, Some("7")]);
         assert_eq!((row.text(0).unwrap(), row.int(2).unwrap(), row.optional_int(1).unwrap()), ("ab", 7, None));
         for wrong in [row.int(0).err(), row.int(1).err(), row.int(3).err()] {

@@ -20,7 +20,7 @@ pub(super) async fn restore(
     odbc: &Odbc,
     manifest: &Manifest,
     population: &impl Population,
-    told: &(dyn Fn(LoadStep) + Send + Sync),
+    on_step: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
     let dialect = odbc.dialect;
     let Ok(text) = sql.restore() else {
@@ -37,7 +37,7 @@ pub(super) async fn restore(
     let dependents = dependents.map_err(|error| failed("cannot see what refers to the tables", &error))?;
     ownership::ensure_not_referenced(&dependents)?;
     let parts = Parts::of(population);
-    let mut progress = Progress::new(sql.tables, told);
+    let mut progress = Progress::new(sql.tables, on_step);
     undo(sql, &connection, dialect, &script, &parts, &mut population.rows(), &mut progress)
         .await
         .map_err(|error| failed("cannot restore", &error))?;

@@ -35,7 +35,7 @@ pub struct Reply {
 
 /// What the driver writes while it executes: it stays at its place.
 #[derive(Debug, Default)]
-struct Told {
+struct ParameterStatus {
     processed: usize,
     states: Vec<u16>,
 }
@@ -47,7 +47,7 @@ pub struct Statement {
     stmt: Stmt,
     quirks: Quirks,
     parameters: Vec<Buffer>,
-    told: Box<Told>,
+    parameter_status: Box<ParameterStatus>,
     /// Sets of parameters that the driver expects.
     sets: usize,
     /// Columns of the rows that it returns; none before it was executed.
@@ -64,7 +64,7 @@ impl Statement {
             stmt,
             quirks,
             parameters: Vec::new(),
-            told: Box::default(),
+            parameter_status: Box::default(),
             sets: 1,
             width: 0,
             empty: false,
@@ -170,9 +170,9 @@ impl Statement {
 
     /// Announces an array of parameters.
     fn expect(&mut self, sets: usize) -> Result<(), Diagnostic> {
-        self.told.states.resize(sets.max(1), 0);
-        let states = self.told.states.as_mut_ptr().cast();
-        let processed = (&raw mut self.told.processed).cast();
+        self.parameter_status.states.resize(sets.max(1), 0);
+        let states = self.parameter_status.states.as_mut_ptr().cast();
+        let processed = (&raw mut self.parameter_status.processed).cast();
         for (attribute, value) in [
             (StatementAttribute::ParamsetSize, sets as Pointer),
             (StatementAttribute::ParamStatusPtr, states),
@@ -187,7 +187,7 @@ impl Statement {
 
     /// Some drivers report success although single sets of an array failed.
     fn check_sets(&self, sets: usize) -> Result<(), Diagnostic> {
-        let states = self.told.states.get(..sets).unwrap_or_default();
+        let states = self.parameter_status.states.get(..sets).unwrap_or_default();
         let failed = states.iter().filter(|state| matches!(**state, PARAM_ERROR | PARAM_UNUSED)).count();
         if failed == 0 {
             return Ok(());

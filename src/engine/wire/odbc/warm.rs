@@ -14,7 +14,7 @@ pub(super) async fn at_random<W: Workload>(
     connection: &Connection,
     population: &W::Population,
     seed: u64,
-    told: &(dyn Fn(u64, u64) + Send + Sync),
+    on_step: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<MaintenanceOutcome, Error> {
     let mut statements = Vec::new();
     for table in population.tables() {
@@ -30,7 +30,7 @@ pub(super) async fn at_random<W: Workload>(
             }
         });
     }
-    warm::at_random::<W>(population, seed, &mut Rows { statements }, told).await
+    warm::at_random::<W>(population, seed, &mut Rows { statements }, on_step).await
 }
 
 struct Rows {

@@ -89,7 +89,7 @@ pub(super) async fn made(client: &Client, schema: &Schema, dialect: &Dialect, na
                 "the index {schema}.{name} cannot be used yet, and its build has shown no progress for {} s ({}): see \
                  what keeps the database from it, and load again, which waits on",
                 STILL.as_secs(),
-                watch.told()
+                watch.describe()
             )));
         }
         tokio::time::sleep(pause).await;
@@ -139,7 +139,7 @@ impl Watch {
     }
 
     /// What is known of the job.
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         match &self.last {
             None => "the database knows no job that builds it".to_owned(),
             Some(Job { state, updated, .. }) => format!("its job is {state} since {updated}"),
@@ -168,9 +168,9 @@ mod tests {
         assert!(!watch.stands_still(job("noon"), at(1.2)) && !watch.stands_still(job("noon"), at(2.1)));
         assert!(!watch.stands_still(job("later"), at(2.3)) && !watch.stands_still(job("later"), at(3.2)));
         assert!(watch.stands_still(job("later"), at(3.4)));
-        assert_eq!(watch.told(), "its job is processing since later");
+        assert_eq!(watch.describe(), "its job is processing since later");
         let mut watch = Watch::new(begin);
         assert!(!watch.stands_still(None, at(0.5)) && watch.stands_still(None, at(1.1)));
-        assert!(watch.told().contains("knows no job"));
+        assert!(watch.describe().contains("knows no job"));
     }
 }

@@ -44,15 +44,15 @@ pub async fn check(
     client: &Client,
     schema: &Schema,
     sql: &WorkloadSql,
-    told: &mut dyn FnMut(CheckStep<'_>),
+    on_step: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     let conditions = script::statements(sql.consistency());
-    told(CheckStep::Conditions(conditions.len()));
+    on_step(CheckStep::Conditions(conditions.len()));
     for condition in conditions {
-        told(CheckStep::Began(condition.name));
+        on_step(CheckStep::Began(condition.name));
         let finding = condition_holds(client, schema, &condition).await?;
-        told(CheckStep::Ended(&finding));
+        on_step(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)
@@ -115,7 +115,7 @@ pub async fn effects(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Res
 }
 
 /// The number of rows that match each trace.
-pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+pub async fn count_traces(client: &Client, schema: &Schema, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
     for query in lookup::queries(traces, lookup::TOGETHER, Rows::Values, Amounts::Decimal) {
         let messages = client.simple_query(&reading(schema, &query.sql)).await;

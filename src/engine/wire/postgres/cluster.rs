@@ -182,7 +182,7 @@ impl Cluster {
     ///
     /// # Errors
     /// If it is not running, or the nodes have no relays.
-    pub fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
+    pub fn partition_node(&self, number: usize, off: bool) -> Result<String, Error> {
         self.links.join();
         let node =
             number.checked_sub(1).filter(|node| self.nodes().nth(*node).is_some_and(|node| node.pid().is_some()));

@@ -18,7 +18,7 @@ use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
-use crate::engine::hosts::{Hosts, Place, Role, none_took_it};
+use crate::engine::hosts::{Hosts, Place, Role, no_host_accepted};
 use crate::engine::relay::Relay;
 use crate::result::Isolation;
 use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
@@ -342,8 +342,8 @@ impl Target {
             let here = self.at(number);
             let reached = async {
                 let connected = here.connect_here(settings, session).await?;
-                let against = here.in_time(here.against(&connected.client)).await?;
-                Ok::<_, Error>(against.map_or(Ok(connected), Err))
+                let mismatch = here.in_time(here.mismatch(&connected.client)).await?;
+                Ok::<_, Error>(mismatch.map_or(Ok(connected), Err))
             };
             match reached.await {
                 Ok(Ok(connected)) => return Ok((connected, number)),
@@ -352,7 +352,7 @@ impl Target {
                 Err(error) => reasons.push(error.to_string()),
             }
         }
-        Err(none_took_it(&reasons))
+        Err(no_host_accepted(&reasons))
     }
 
     /// A connection to each host that has the required role, with its name; hosts that cannot be reached are left out.
@@ -362,8 +362,8 @@ impl Target {
             let here = self.at(number);
             let reached = async {
                 let client = here.connect_here(&[], false).await?.client;
-                let against = here.in_time(here.against(&client)).await?;
-                Ok::<_, Error>(against.is_none().then_some(client))
+                let mismatch = here.in_time(here.mismatch(&client)).await?;
+                Ok::<_, Error>(mismatch.is_none().then_some(client))
             };
             match reached.await {
                 Ok(client) => all.extend(client.map(|client| (name, client))),
@@ -374,7 +374,7 @@ impl Target {
     }
 
     /// Why a host does not have the required role; `None` if it has.
-    async fn against(&self, client: &Client) -> Result<Option<&'static str>, Error> {
+    async fn mismatch(&self, client: &Client) -> Result<Option<&'static str>, Error> {
         if self.hosts.wanted == Role::Any {
             return Ok(None);
         }
@@ -389,7 +389,7 @@ impl Target {
             _ => None,
         });
         let (standby, read_only) = said.unwrap_or_default();
-        Ok(self.hosts.wanted.against(standby, read_only))
+        Ok(self.hosts.wanted.mismatch(standby, read_only))
     }
 
     /// Connects to the current host.

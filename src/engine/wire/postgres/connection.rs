@@ -120,7 +120,7 @@ impl Connection {
         self.session.send().await.map_err(|problem| (0, problem.into()))?;
         let mut counts = Counts::new();
         for (place, (call, sync)) in calls.iter().zip(synced).enumerate() {
-            counts.push(self.receive(place, call, sync, on_row).await.map_err(|trouble| (place, trouble))?);
+            counts.push(self.receive(place, call, sync, on_row).await.map_err(|error| (place, error))?);
         }
         Ok(counts)
     }
@@ -327,7 +327,7 @@ impl sql::Connection for Connection {
             Err((place, WorkError::Session(Problem::Refused(refusal)))) => {
                 // A refused commit is not executed, and nothing after an error.
                 let ambiguous = self.can_have_committed(calls, place, false);
-                failure::of_refusal(&refusal.code, refusal.told(), ambiguous, self.dialect)
+                failure::of_refusal(&refusal.code, refusal.full_message(), ambiguous, self.dialect)
             }
             Err((place, WorkError::Session(Problem::Lost(detail)))) => {
                 Failure::Disconnected { ambiguous: self.can_have_committed(calls, place, true), detail }

@@ -21,7 +21,7 @@ pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool, dialect: &
             Failure::Invalid(chain(error))
         };
     };
-    of_refusal(refusal.code().code(), told(refusal), ambiguous, dialect)
+    of_refusal(refusal.code().code(), message(refusal), ambiguous, dialect)
 }
 
 /// The failure of a transaction that the server refused with this SQLSTATE.
@@ -68,11 +68,11 @@ pub fn of_command(what: &str, error: &tokio_postgres::Error) -> Error {
         }
         _ => "",
     };
-    Error::Database(format!("{what}: {}{advice}", told(refusal)))
+    Error::Database(format!("{what}: {}{advice}", message(refusal)))
 }
 
 /// The server's message, code and detail in one line.
-pub(super) fn told(refusal: &DbError) -> String {
+pub(super) fn message(refusal: &DbError) -> String {
     let detail = refusal.detail().map(|detail| format!(" ({})", one_line(detail))).unwrap_or_default();
     format!("{}{detail} [SQLSTATE {}]", one_line(refusal.message()), refusal.code().code())
 }

@@ -122,7 +122,8 @@ impl Connected {
     }
 }
 
-/// Logs in on a stream, which can be taken back afterwards. `host` is the server's name for TLS, empty on a Unix socket.
+/// Logs in on a stream, which can be taken back afterwards. `host` is the server's name for TLS, empty on a Unix
+/// socket.
 ///
 /// # Errors
 /// If TLS or the login fails.

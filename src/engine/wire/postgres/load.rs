@@ -26,7 +26,9 @@ use super::slices;
 use super::stripes;
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Guard};
-use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables, side_by_side};
+use crate::engine::load::{
+    LoadObserver, Phases, Share, counted_among_others, resumes_load, rows_of_tables, side_by_side,
+};
 use crate::engine::server::postgres::Server;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::Named;
@@ -40,12 +42,12 @@ pub async fn load<P: Population>(
     manifest: &Manifest,
     population: &P,
     jobs: usize,
-    told: LoadObserver<'_>,
+    on_step: LoadObserver<'_>,
     server: Option<&Server>,
 ) -> Result<LoadReport, Error> {
     let jobs = jobs.max(1);
     sql.has_foreign_keys(manifest)?;
-    let mut phases = Phases::new(told);
+    let mut phases = Phases::new(on_step);
     let guard = target.connect(&[]).await?;
     let (schema, dialect) = (target.schema(sql.name), sql.dialect);
     let claimed = claim(&guard, &schema, dialect).await?;
@@ -70,11 +72,11 @@ pub async fn load<P: Population>(
     match dialect.transaction_rows {
         None => {
             let copy = async move |share: &Share| copy_parts(&to, name, dialect, &from, share).await;
-            phases.bring(open, jobs, copy).await?;
+            phases.load_parts(open, jobs, copy).await?;
         }
         Some(most) => {
             let copy = async move |share: &Share| slices::copy(&to, name, &from, share, &begun, most).await;
-            phases.bring(open, jobs, copy).await?;
+            phases.load_parts(open, jobs, copy).await?;
         }
     }
 
@@ -221,7 +223,7 @@ pub(super) async fn step(
 
 /// Creates the tables, or checks that existing ones are an unfinished load of the same manifest.
 async fn prepare(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
-    if goes_on(catalog::database_state(client, schema, sql).await?, manifest)? {
+    if resumes_load(catalog::database_state(client, schema, sql).await?, manifest)? {
         return Ok(());
     }
     catalog::create(client, schema, sql, manifest).await
@@ -241,7 +243,7 @@ async fn copy_parts<P: Population>(
     while let Some(part) = share.take() {
         let to = Copying { client: &client, schema: &schema, dialect, table: &tables[part.table], stop: &share.stop };
         match to.part(&mut rows, part).await? {
-            Copied::Now { bytes } => share.brought(part, bytes),
+            Copied::Now { bytes } => share.loaded(part, bytes),
             Copied::Before => share.resumed(part),
             Copied::Stopped => break,
         }

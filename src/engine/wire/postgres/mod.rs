@@ -276,7 +276,7 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         let mut settings = check::settings(&client, &self.schema::<W>(), &self.sql::<W>()).await?;
         settings.extend(self.server().iter().flat_map(|server| server.bounds()));
         if self.server().is_some() {
-            let spaces = stripes::told(&client, &self.schema::<W>()).await?;
+            let spaces = stripes::table_spaces(&client, &self.schema::<W>()).await?;
             if !spaces.is_empty() {
                 settings.insert("stripes".to_owned(), spaces.len().to_string());
             }
@@ -325,9 +325,9 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         manifest: &Manifest,
         population: &W::Population,
         jobs: usize,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told, self.server()).await
+        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, on_step, self.server()).await
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
@@ -355,9 +355,9 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         &self,
         manifest: &Manifest,
         population: &W::Population,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore(&self.target, &self.sql::<W>(), manifest, population, told).await
+        restore::restore(&self.target, &self.sql::<W>(), manifest, population, on_step).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
@@ -368,8 +368,8 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         }
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
-        check::check(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), told).await
+    async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), on_step).await
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -380,31 +380,31 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         check::effects(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await
     }
 
-    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&self.client().await?, &self.schema::<W>(), traces).await
+    async fn count_traces(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::count_traces(&self.client().await?, &self.schema::<W>(), traces).await
     }
 
     fn nodes(&self) -> Vec<(String, &'static str)> {
         Postgres::nodes(self).map(Cluster::roles).unwrap_or_default()
     }
 
-    async fn check_nodes(&self, told: &mut dyn FnMut(String)) -> Result<Vec<(String, NodeCheck)>, Error> {
+    async fn check_nodes(&self, on_step: &mut dyn FnMut(String)) -> Result<Vec<(String, NodeCheck)>, Error> {
         match Postgres::nodes(self) {
-            Some(cluster) => nodes::check(cluster, &self.schema::<W>(), &self.sql::<W>(), told).await,
+            Some(cluster) => nodes::check(cluster, &self.schema::<W>(), &self.sql::<W>(), on_step).await,
             None => Ok(Vec::new()),
         }
     }
 
-    async fn await_standbys(&self, told: &mut dyn FnMut(String, u64)) -> Result<Vec<String>, Error> {
+    async fn await_standbys(&self, on_step: &mut dyn FnMut(String, u64)) -> Result<Vec<String>, Error> {
         match &self.standbys {
-            Some(standbys) => nodes::await_standbys(&self.client().await?, standbys, told).await,
+            Some(standbys) => nodes::await_standbys(&self.client().await?, standbys, on_step).await,
             None => Ok(Vec::new()),
         }
     }
 
-    async fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
+    async fn partition_node(&self, number: usize, off: bool) -> Result<String, Error> {
         let none = || Error::Usage("Graymark started no standbys".to_owned());
-        Postgres::nodes(self).ok_or_else(none)?.cut_off(number, off)
+        Postgres::nodes(self).ok_or_else(none)?.partition_node(number, off)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -415,9 +415,9 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         &self,
         population: &W::Population,
         seed: u64,
-        told: &(dyn Fn(u64, u64) + Send + Sync),
+        on_step: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error> {
-        warm::at_random::<W>(&self.client().await?, &self.schema::<W>(), population, seed, told).await
+        warm::at_random::<W>(&self.client().await?, &self.schema::<W>(), population, seed, on_step).await
     }
 
     async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {

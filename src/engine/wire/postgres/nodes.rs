@@ -29,7 +29,7 @@ const REPORT: Duration = Duration::from_millis(500);
 pub(super) async fn await_standbys(
     primary: &Client,
     standbys: &Target,
-    told: &mut dyn FnMut(String, u64),
+    on_step: &mut dyn FnMut(String, u64),
 ) -> Result<Vec<String>, Error> {
     let unknown = |error: Error| format!("whether standbys have all data before the run is unknown: {error}");
     let written = match position(primary, "written").await {
@@ -38,7 +38,7 @@ pub(super) async fn await_standbys(
     };
     let mut warnings = Vec::new();
     for (name, client) in standbys.connect_each().await {
-        match catch_up(&client, written, &mut |behind| told(name.clone(), behind)).await {
+        match catch_up(&client, written, &mut |behind| on_step(name.clone(), behind)).await {
             Ok(0) => {}
             Ok(behind) => {
                 return Err(Error::Database(format!(
@@ -62,7 +62,7 @@ pub(super) async fn check(
     cluster: &Cluster,
     schema: &Schema,
     sql: &WorkloadSql,
-    told: &mut dyn FnMut(String),
+    on_step: &mut dyn FnMut(String),
 ) -> Result<Vec<(String, NodeCheck)>, Error> {
     let writer = cluster.writer_client().await?;
     // The position is read after the count, so that a standby at that position has everything that was counted.
@@ -71,15 +71,15 @@ pub(super) async fn check(
     let mut all = Vec::new();
     for standby in cluster.standbys_up() {
         let name = Cluster::shown(standby);
-        let mut told = |what: &str| told(format!("{name}: {what}"));
+        let mut on_step = |what: &str| on_step(format!("{name}: {what}"));
         let checked = async {
             let client = cluster.client(standby).await?;
             let began = Instant::now();
-            let behind_bytes = catch_up(&client, written, &mut |_| told("catches up")).await?;
+            let behind_bytes = catch_up(&client, written, &mut |_| on_step("catches up")).await?;
             let caught_up_s = began.elapsed().as_secs_f64();
             let mut checking = |step: CheckStep<'_>| {
                 if let CheckStep::Began(id) = step {
-                    told(id);
+                    on_step(id);
                 }
             };
             let findings = check::check(&client, schema, sql, &mut checking).await?;
@@ -102,8 +102,8 @@ pub(super) async fn check(
 }
 
 /// Waits until a standby has replayed the log up to a position, as long as it makes progress; returns the missing
-/// bytes. `told` receives them twice a second until then.
-async fn catch_up(client: &Client, written: u64, told: &mut dyn FnMut(u64)) -> Result<u64, Error> {
+/// bytes. `on_step` receives them twice a second until then.
+async fn catch_up(client: &Client, written: u64, on_step: &mut dyn FnMut(u64)) -> Result<u64, Error> {
     let end = Instant::now() + PATIENCE;
     let (mut last, mut moved, mut reported) = (0, Instant::now(), Instant::now());
     loop {
@@ -118,7 +118,7 @@ async fn catch_up(client: &Client, written: u64, told: &mut dyn FnMut(u64)) -> R
         }
         if now.duration_since(reported) > REPORT {
             reported = now;
-            told(behind);
+            on_step(behind);
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -197,8 +197,8 @@ impl Observer for Watch<'_> {
         Ok(Some(rows.iter().filter_map(look).collect()))
     }
 
-    async fn beside(&mut self) -> Result<Option<ServerActivity>, Error> {
-        let Some(Session { client, sessions: Some([_, blockers, upkeep]), .. }) = &self.session else {
+    async fn server_activity(&mut self) -> Result<Option<ServerActivity>, Error> {
+        let Some(Session { client, sessions: Some([_, blockers, background_work]), .. }) = &self.session else {
             return Ok(None);
         };
         let blocker = |row: &tokio_postgres::Row| {
@@ -212,10 +212,10 @@ impl Observer for Watch<'_> {
             })
         };
         let blockers = client.query(blockers, &[]).await.map_err(not_seen)?;
-        let upkeep = client.query(upkeep, &[]).await.map_err(not_seen)?;
+        let background_work = client.query(background_work, &[]).await.map_err(not_seen)?;
         Ok(Some(ServerActivity {
             blockers: blockers.iter().filter_map(blocker).collect(),
-            work: upkeep.iter().filter_map(|row| row.try_get(0).ok()).collect(),
+            work: background_work.iter().filter_map(|row| row.try_get(0).ok()).collect(),
         }))
     }
 
@@ -242,12 +242,14 @@ fn not_seen(error: tokio_postgres::Error) -> Error {
 
 /// The queries for sessions, for blockers, and for background work.
 async fn prepare(client: &Client, sql: &str) -> Result<[Statement; 3], Error> {
-    let sql = script::select(sql, &["sessions", "blockers", "upkeep"]).map_err(Error::Database)?;
-    let [sessions, blockers, upkeep] = sql[..] else { return Err(Error::Database("questions are missing".to_owned())) };
+    let sql = script::select(sql, &["sessions", "blockers", "background_work"]).map_err(Error::Database)?;
+    let [sessions, blockers, background_work] = sql[..] else {
+        return Err(Error::Database("questions are missing".to_owned()));
+    };
     Ok([
         client.prepare(sessions).await.map_err(not_seen)?,
         client.prepare(blockers).await.map_err(not_seen)?,
-        client.prepare(upkeep).await.map_err(not_seen)?,
+        client.prepare(background_work).await.map_err(not_seen)?,
     ])
 }
 

@@ -12,7 +12,7 @@ use super::bulk::CopyRows;
 use super::connect::Target;
 use super::connection::Connection;
 use super::failure::chain;
-use super::failure::{of_command, of_transaction, told};
+use super::failure::{message, of_command, of_transaction};
 use super::schema::Schema;
 use super::{check, local};
 use crate::engine::dialect::Dialect;
@@ -71,7 +71,7 @@ impl Session {
             Failure::Disconnected { .. } | Failure::Unreadable(_) | Failure::Invalid(_) => None,
         };
         let code = error.code().map(|code| code.code().to_owned()).unwrap_or_default();
-        let text = error.as_db_error().map_or_else(|| chain(error), told);
+        let text = error.as_db_error().map_or_else(|| chain(error), message);
         Refusal { text, code, retry }
     }
 }

@@ -43,7 +43,7 @@ pub async fn restore<P: Population>(
     sql: &WorkloadSql,
     manifest: &Manifest,
     population: &P,
-    told: &(dyn Fn(LoadStep) + Send + Sync),
+    on_step: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
     let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
     let guard = target.connect(&[]).await?;
@@ -53,7 +53,7 @@ pub async fn restore<P: Population>(
     restorable(&catalog::database_state(&client, &schema, sql).await?, manifest)?;
     ownership::ensure_not_referenced(&catalog::dependents(&client, &schema, sql).await?)?;
     let parts = Parts::of(population);
-    let mut progress = Progress::new(sql.tables, told);
+    let mut progress = Progress::new(sql.tables, on_step);
 
     undo(&client, &schema, sql.dialect, &script, &parts, &mut population.rows(), &mut progress)
         .await

@@ -76,7 +76,7 @@ impl Refusal {
     }
 
     /// The server's message, detail and code in one line.
-    pub fn told(&self) -> String {
+    pub fn full_message(&self) -> String {
         let detail = self.detail.iter().map(|detail| format!(" ({})", one_line(detail))).collect::<String>();
         format!("{}{detail} [SQLSTATE {}]", one_line(&self.message), one_line(&self.code))
     }
@@ -85,7 +85,7 @@ impl Refusal {
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Refused(refusal) => out.write_str(&refusal.told()),
+            Problem::Refused(refusal) => out.write_str(&refusal.full_message()),
             Problem::Lost(why) | Problem::Unreadable(why) => out.write_str(why),
         }
     }
@@ -378,7 +378,10 @@ mod tests {
             [error, message(b'Z', b"E"), message(b'N', b"\0"), message(b'C', b"UPDATE 3\0"), message(b'Z', b"I")];
         server.write_all(&answers.concat()).await.unwrap();
         let Err(Problem::Refused(refusal)) = session.next().await else { panic!("it is an error") };
-        assert_eq!((refusal.code.as_str(), refusal.told().as_str()), ("40001", "no way (too late) [SQLSTATE 40001]"));
+        assert_eq!(
+            (refusal.code.as_str(), refusal.full_message().as_str()),
+            ("40001", "no way (too late) [SQLSTATE 40001]")
+        );
         assert!(session.waits());
         session.drain().await.unwrap();
         assert!(!session.waits() && !session.in_transaction());

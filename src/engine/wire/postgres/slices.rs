@@ -72,8 +72,8 @@ pub(super) async fn copy<P: Population>(
                 return Ok(());
             }
             let slice = to.slice(&mut rows, part, &at);
-            to.bring(part, &at, &slice).await?;
-            share.brought_some(slice.end.rows - at.rows, slice.chunks.iter().map(|chunk| chunk.len() as u64).sum());
+            to.load_slice(part, &at, &slice).await?;
+            share.loaded_rows(slice.end.rows - at.rows, slice.chunks.iter().map(|chunk| chunk.len() as u64).sum());
             at = slice.end;
         }
         if at.rows != part.rows {
@@ -137,7 +137,7 @@ impl Slicing<'_> {
     }
 
     /// Loads a slice, with retries after conflicts.
-    async fn bring(&self, part: &Part, from: &Place, slice: &Slice) -> Result<(), Error> {
+    async fn load_slice(&self, part: &Part, from: &Place, slice: &Slice) -> Result<(), Error> {
         let failed = |error| of_command(&format!("cannot load {}", self.table.name), &error);
         let mut tries = 0;
         loop {

@@ -77,22 +77,22 @@ fn places(sizes: &[u64], number: usize) -> Vec<usize> {
 }
 
 /// The contents of Graymark's table spaces: each with its tables and indexes, by name; empty if there are none.
-pub(super) async fn told(client: &Client, schema: &Schema) -> Result<Vec<(String, Vec<String>)>, Error> {
-    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+pub(super) async fn table_spaces(client: &Client, schema: &Schema) -> Result<Vec<(String, Vec<String>)>, Error> {
+    let mut spaces: Vec<(String, Vec<String>)> = Vec::new();
     for relation in relations(client, schema).await?.into_iter().filter(|relation| !relation.table_space.is_empty()) {
-        match told.iter_mut().find(|(name, _)| *name == relation.table_space) {
+        match spaces.iter_mut().find(|(name, _)| *name == relation.table_space) {
             Some((_, names)) => names.push(relation.name),
-            None => told.push((relation.table_space, vec![relation.name])),
+            None => spaces.push((relation.table_space, vec![relation.name])),
         }
     }
-    told.sort();
-    Ok(told)
+    spaces.sort();
+    Ok(spaces)
 }
 
 /// Refuses a loaded database with another number of table spaces than requested.
 pub(super) async fn compare(client: &Client, schema: &Schema, server: &Server) -> Result<(), Error> {
     let Some(asked) = server.stripes() else { return Ok(()) };
-    let there = told(client, schema).await?.len();
+    let there = table_spaces(client, schema).await?.len();
     if there == asked.number() {
         return Ok(());
     }

@@ -15,10 +15,10 @@ pub async fn at_random<W: Workload>(
     schema: &Schema,
     population: &W::Population,
     seed: u64,
-    told: &(dyn Fn(u64, u64) + Send + Sync),
+    on_step: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<MaintenanceOutcome, Error> {
     let statements = population.tables().iter().map(|table| (table, statement(schema, table))).collect();
-    warm::at_random::<W>(population, seed, &mut Rows { client, statements }, told).await
+    warm::at_random::<W>(population, seed, &mut Rows { client, statements }, on_step).await
 }
 
 /// Reads the rows of many keys by index look-ups: the limit prevents a full scan.

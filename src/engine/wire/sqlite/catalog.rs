@@ -78,7 +78,8 @@ pub(super) fn there(connection: &Connection) -> rusqlite::Result<There> {
     select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// The columns of all tables in the file, as table and column. Virtual tables, whose module may be missing, are left out.
+/// The columns of all tables in the file, as table and column. Virtual tables, whose module may be missing, are left
+/// out.
 pub(super) fn columns(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     let sql = "SELECT tables.name, columns.name \
         FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \

@@ -32,16 +32,16 @@ const PRAGMAS: [&str; 8] = [
 pub(super) fn check(
     sql: &WorkloadSql,
     sqlite: &Sqlite,
-    told: &mut dyn FnMut(CheckStep<'_>),
+    on_step: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let connection = sqlite.connect()?;
     let mut findings = Vec::new();
     let conditions = script::statements(sql.consistency());
-    told(CheckStep::Conditions(conditions.len()));
+    on_step(CheckStep::Conditions(conditions.len()));
     for condition in conditions {
-        told(CheckStep::Began(condition.name));
+        on_step(CheckStep::Began(condition.name));
         let finding = find(&connection, &condition).map_err(|error| sqlite.explain(error))?;
-        told(CheckStep::Ended(&finding));
+        on_step(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)
@@ -94,7 +94,7 @@ pub(super) fn effects(sql: &WorkloadSql, sqlite: &Sqlite) -> Result<Vec<i64>, Er
 }
 
 /// The number of rows that match each trace.
-pub(super) fn rows_of(sqlite: &Sqlite, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+pub(super) fn count_traces(sqlite: &Sqlite, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let connection = sqlite.connect()?;
     let mut found = vec![0; traces.len()];
     let mut seek = |query: &lookup::Query| -> rusqlite::Result<()> {

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_it_does_not_know_it_refuses() {
-        for (url, told) in [
+        for (url, expected) in [
             ("sqlite:", "names no file"),
             ("sqlite::memory:", "database of its own"),
             ("postgres:x", "no SQLite URL"),
@@ -174,7 +174,7 @@ mod tests {
             ("sqlite:x?mode=ro", "no option `mode`"),
         ] {
             let Err(Error::Usage(text)) = SqliteOptions::parse(url) else { panic!("{url} was taken") };
-            assert!(text.contains(told), "{text}");
+            assert!(text.contains(expected), "{text}");
         }
     }
 }

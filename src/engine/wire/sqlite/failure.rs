@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    fn told(code: i32) -> String {
+    fn message(code: i32) -> String {
         let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some("a\nreason".to_owned()));
         match error(Path::new("/x.db"), &failure) {
             Error::Database(text) => text,
@@ -107,7 +107,7 @@ mod tests {
             (ffi::SQLITE_IOERR_WRITE, "reading or writing /x.db failed (a reason)"),
             (ffi::SQLITE_CONSTRAINT_CHECK, "a reason"),
         ] {
-            let text = told(code);
+            let text = message(code);
             assert!(text.contains(what) && !text.contains('\n'), "{text}");
         }
     }

@@ -14,7 +14,7 @@ use super::bulk::{self, Batch};
 use super::catalog::{self, Loaded};
 use super::connection::{self, Bound};
 use crate::engine::Error;
-use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::load::{LoadObserver, Phases, counted, resumes_load_or_suggests, rows_of_tables};
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::{self, Named};
 use crate::result::{LoadReport, Manifest};
@@ -49,10 +49,10 @@ pub(super) async fn load(
     sqlite: &Sqlite,
     manifest: &Manifest,
     population: &impl Population,
-    told: LoadObserver<'_>,
+    on_step: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let connection = connection::create(&sqlite.options)?;
-    let mut load = Load { connection: &connection, file: &sqlite.options.file, phases: Phases::new(told) };
+    let mut load = Load { connection: &connection, file: &sqlite.options.file, phases: Phases::new(on_step) };
     let done = load.run(sql, manifest, population).await;
     let report = load.phases.end();
     // Closing releases the file.
@@ -81,7 +81,7 @@ struct Load<'a> {
 impl Load<'_> {
     async fn run(&mut self, sql: &WorkloadSql, manifest: &Manifest, population: &impl Population) -> Result<(), Stop> {
         let database_state = catalog::database_state(sql, self.connection, self.file)?;
-        let resumes = goes_on_or_name(&database_state, manifest, "another file").map_err(Stop::Said)?;
+        let resumes = resumes_load_or_suggests(&database_state, manifest, "another file").map_err(Stop::Said)?;
         self.connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
         self.connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
         self.connection.pragma_update(None, "synchronous", "full")?;
@@ -134,7 +134,7 @@ impl Load<'_> {
         let made = bulk::start(population, open.iter().map(|(_, part)| *part).collect()).map_err(Stop::Said)?;
         for (table, part) in &open {
             let Loaded { rows, bytes } = self.part(table, part, &made).await?;
-            self.phases.brought(rows, bytes);
+            self.phases.loaded(rows, bytes);
         }
         Ok(())
     }

@@ -211,18 +211,18 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         manifest: &Manifest,
         population: &W::Population,
         _jobs: usize,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load(&self.sql::<W>(), self, manifest, population, told).await
+        load::load(&self.sql::<W>(), self, manifest, population, on_step).await
     }
 
     async fn restore(
         &self,
         manifest: &Manifest,
         population: &W::Population,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore(&self.sql::<W>(), self, manifest, population, told).await
+        restore::restore(&self.sql::<W>(), self, manifest, population, on_step).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
@@ -232,8 +232,8 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         removal::drop_tables(&self.sql::<W>(), self, &self.connect()?)
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
-        check::check(&self.sql::<W>(), self, told)
+    async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.sql::<W>(), self, on_step)
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -246,8 +246,8 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         check::effects(&self.sql::<W>(), self)
     }
 
-    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(self, traces)
+    async fn count_traces(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::count_traces(self, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -259,9 +259,9 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         &self,
         population: &W::Population,
         seed: u64,
-        told: &(dyn Fn(u64, u64) + Send + Sync),
+        on_step: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error> {
-        warm::at_random::<W>(self, population, seed, told).await
+        warm::at_random::<W>(self, population, seed, on_step).await
     }
 
     async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {

@@ -59,9 +59,10 @@ fn referring(connection: &Connection, query: &str, ours: &[&str]) -> rusqlite::R
     let mut query = connection.prepare(query)?;
     let found: Vec<(String, String, String)> =
         query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?;
-    let told = ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), ours);
+    let dependents =
+        ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), ours);
     // Whether a view needs a table is tested after its removal, not by its text.
-    Ok(told.iter().filter(|one| one.kind == DependentKind::Table).map(ToString::to_string).collect())
+    Ok(dependents.iter().filter(|one| one.kind == DependentKind::Table).map(ToString::to_string).collect())
 }
 
 fn give_space_back(connection: &Connection) -> rusqlite::Result<()> {

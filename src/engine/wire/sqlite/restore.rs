@@ -28,12 +28,12 @@ pub(super) async fn restore(
     sqlite: &Sqlite,
     manifest: &Manifest,
     population: &impl Population,
-    told: &(dyn Fn(LoadStep) + Send + Sync),
+    on_step: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
     let explain = |error| sqlite.explain(error);
     let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
     let connection = sqlite.connect()?;
-    let mut progress = Progress::new(sql.tables, told);
+    let mut progress = Progress::new(sql.tables, on_step);
     take(&connection).map_err(explain)?;
     restorable(&catalog::database_state(sql, &connection, &sqlite.options.file).map_err(explain)?, manifest)
         .map_err(|error| sqlite.not_loaded(&error.to_string()))?;

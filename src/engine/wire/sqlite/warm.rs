@@ -12,7 +12,7 @@ pub(super) async fn at_random<W: Workload>(
     sqlite: &Sqlite,
     population: &W::Population,
     seed: u64,
-    told: &(dyn Fn(u64, u64) + Send + Sync),
+    on_step: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<MaintenanceOutcome, Error> {
     let statements = population.tables().iter().map(|table| {
         let wanted = table.primary_key.iter().zip(1..).map(|(column, number)| format!("{column} = ?{number}"));
@@ -22,7 +22,7 @@ pub(super) async fn at_random<W: Workload>(
         (sql, table.primary_key.len())
     });
     let mut reader = Rows { sqlite, connection: sqlite.connect()?, statements: statements.collect() };
-    warm::at_random::<W>(population, seed, &mut reader, told).await
+    warm::at_random::<W>(population, seed, &mut reader, on_step).await
 }
 
 struct Rows<'a> {

@@ -34,18 +34,18 @@ const SETTINGS: [(&str, &str); 10] = [
 pub(super) fn check(
     sql: &WorkloadSql,
     target: &Target,
-    told: &mut dyn FnMut(CheckStep<'_>),
+    on_step: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let connection = target.connect(sql.name)?;
     let mut findings = Vec::new();
     let conditions = script::statements(sql.consistency());
-    told(CheckStep::Conditions(conditions.len()));
+    on_step(CheckStep::Conditions(conditions.len()));
     for condition in conditions {
-        told(CheckStep::Began(condition.name));
+        on_step(CheckStep::Began(condition.name));
         let finding = find(&connection, &condition);
         let finding =
             finding.map_err(|error| target.explain_query(&format!("cannot check {}", condition.name), error))?;
-        told(CheckStep::Ended(&finding));
+        on_step(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)
@@ -92,7 +92,7 @@ pub(super) fn effects(sql: &WorkloadSql, target: &Target) -> Result<Vec<i64>, Er
 const ONE: usize = 1;
 
 /// The number of rows that match each trace.
-pub(super) fn rows_of(sql: &WorkloadSql, target: &Target, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+pub(super) fn count_traces(sql: &WorkloadSql, target: &Target, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let connection = target.connect(sql.name)?;
     let mut found = vec![0; traces.len()];
     let mut seek = |query: &lookup::Query| -> Result<(), QueryError> {

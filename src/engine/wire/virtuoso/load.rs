@@ -32,12 +32,12 @@ pub(super) fn load(
     manifest: &Manifest,
     population: &impl Population,
     jobs: usize,
-    told: LoadObserver<'_>,
+    on_step: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     if manifest.foreign_keys {
         return Err(Error::Usage("foreign keys cannot be declared on Virtuoso: leave --foreign-keys out".to_owned()));
     }
-    let mut phases = Phases::new(told);
+    let mut phases = Phases::new(on_step);
     let connection = target.connect(sql.name)?;
     let refused = |what: &'static str| move |diagnostic: Diagnostic| target.explain(what, &diagnostic);
     match catalog::database_state(sql, &connection)
@@ -64,7 +64,7 @@ pub(super) fn load(
         connection.execute(table.sql).map_err(refused("cannot make a table"))?;
     }
     phases.begin("rows");
-    (phases.report.rows, phases.report.bytes) = rows(sql, target, population, jobs, told)?;
+    (phases.report.rows, phases.report.bytes) = rows(sql, target, population, jobs, on_step)?;
     phases.finish();
     connection.execute(UNLOGGED).map_err(refused("cannot turn the log off"))?;
     phases.begin("keys");
@@ -92,7 +92,7 @@ fn rows(
     target: &Target,
     population: &impl Population,
     jobs: usize,
-    told: LoadObserver<'_>,
+    on_step: LoadObserver<'_>,
 ) -> Result<(u64, u64), Error> {
     let mut parts = population.parts();
     // The largest first, so that all connections end at about the same time.
@@ -108,7 +108,7 @@ fn rows(
                 parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
             }
             let (rows, bytes) = loaded?;
-            told(LoadStep::Rows { rows, bytes, resumed: false });
+            on_step(LoadStep::Rows { rows, bytes, resumed: false });
             sum = (sum.0 + rows, sum.1 + bytes);
         }
         Ok(sum)

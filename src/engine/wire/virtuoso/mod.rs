@@ -174,9 +174,9 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         manifest: &Manifest,
         population: &W::Population,
         jobs: usize,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load(&self.sql::<W>(), &self.target, manifest, population, jobs, told)
+        load::load(&self.sql::<W>(), &self.target, manifest, population, jobs, on_step)
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
@@ -202,8 +202,8 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         removal::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?)
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
-        check::check(&self.sql::<W>(), &self.target, told)
+    async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.sql::<W>(), &self.target, on_step)
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -215,8 +215,8 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         check::effects(&self.sql::<W>(), &self.target)
     }
 
-    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&self.sql::<W>(), &self.target, traces)
+    async fn count_traces(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::count_traces(&self.sql::<W>(), &self.target, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -235,9 +235,9 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         &self,
         population: &W::Population,
         seed: u64,
-        told: &(dyn Fn(u64, u64) + Send + Sync),
+        on_step: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error> {
-        warm::at_random::<W>(&self.sql::<W>(), &self.target, population, seed, told).await
+        warm::at_random::<W>(&self.sql::<W>(), &self.target, population, seed, on_step).await
     }
 
     async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {

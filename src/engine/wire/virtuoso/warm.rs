@@ -14,11 +14,11 @@ pub(super) async fn at_random<W: SqlWorkload>(
     target: &Target,
     population: &W::Population,
     seed: u64,
-    told: &(dyn Fn(u64, u64) + Send + Sync),
+    on_step: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<MaintenanceOutcome, Error> {
     let connection = target.connect(sql.name)?;
     let mut reader = Rows { sql, target, statements: sql.tables.iter().map(|_| None).collect(), connection };
-    warm::at_random::<W>(population, seed, &mut reader, told).await
+    warm::at_random::<W>(population, seed, &mut reader, on_step).await
 }
 
 struct Rows<'a> {

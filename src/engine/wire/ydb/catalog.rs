@@ -7,7 +7,7 @@ use ydb_grpc::ydb_proto::scheme::v1::scheme_service_client::SchemeServiceClient;
 use ydb_grpc::ydb_proto::scheme::{ListDirectoryRequest, ListDirectoryResult, RemoveDirectoryRequest};
 
 use super::connect::{Channel, Target, done, result};
-use super::failure::Trouble;
+use super::failure::YdbError;
 use super::query::{self, Parameters, Statement};
 use super::reply::{Gathered, Rows, number, text};
 use super::session::{Session, Within, persistently};
@@ -42,7 +42,7 @@ impl Link {
         let channel = target.connect().await?;
         let session = target.in_time(persistently(async || Session::open(channel.clone()).await)).await;
         Ok(Link {
-            session: session.map_err(|trouble| target.without_session(&trouble))?,
+            session: session.map_err(|error| target.without_session(&error))?,
             channel,
             directory: target.directory(sql.name),
             database: target.database().to_owned(),
@@ -57,12 +57,12 @@ impl Link {
     }
 
     /// Executes a query that may be executed twice.
-    async fn run(&mut self, text: &str, parameters: &Parameters, within: Within) -> Result<Gathered, Trouble> {
+    async fn run(&mut self, text: &str, parameters: &Parameters, within: Within) -> Result<Gathered, YdbError> {
         let text = format!("{}{text};\n", query::prefix(&self.directory));
         persistently(async || {
             let executed = self.session.execute(text.clone(), parameters.clone(), within.clone()).await;
-            if let Some(trouble) = executed.as_ref().err().filter(|trouble| trouble.loses_session()) {
-                tracing::debug!("a session is lost: {trouble}");
+            if let Some(error) = executed.as_ref().err().filter(|error| error.loses_session()) {
+                tracing::debug!("a session is lost: {error}");
                 self.session = Session::open(self.channel.clone()).await?;
             }
             executed.map(|(gathered, _)| gathered)
@@ -74,7 +74,7 @@ impl Link {
     ///
     /// # Errors
     /// Those of the query, and an answer without a set of rows.
-    pub async fn rows(&mut self, text: &str) -> Result<Rows, Trouble> {
+    pub async fn rows(&mut self, text: &str) -> Result<Rows, YdbError> {
         self.run(text, &Parameters::new(), Within::Snapshot).await?.only()
     }
 
@@ -82,7 +82,7 @@ impl Link {
     ///
     /// # Errors
     /// Those of the query, and an answer without a set of rows.
-    pub async fn stream(&mut self, text: &str, mut on_rows: impl FnMut(Rows)) -> Result<(), Trouble> {
+    pub async fn stream(&mut self, text: &str, mut on_rows: impl FnMut(Rows)) -> Result<(), YdbError> {
         let text = format!("{}{text};\n", query::prefix(&self.directory));
         let mut parts = self.session.begin(text, Parameters::new(), Within::Snapshot).await?;
         let mut answered = false;
@@ -102,19 +102,19 @@ impl Link {
     ///
     /// # Errors
     /// Those of the statement.
-    pub async fn define(&mut self, text: &str) -> Result<(), Trouble> {
+    pub async fn define(&mut self, text: &str) -> Result<(), YdbError> {
         self.run(text, &Parameters::new(), Within::Nothing).await.map(|_| ())
     }
 
     /// A named statement of Graymark's own tables, in a transaction of its own.
-    async fn own(&mut self, name: &str, arguments: &[Arg<'_>]) -> Result<Rows, Trouble> {
+    async fn own(&mut self, name: &str, arguments: &[Arg<'_>]) -> Result<Rows, YdbError> {
         let file = self.dialect.own_text("catalog.sql").unwrap_or_default();
         let found = script::statements(file).into_iter().find(|statement| statement.name == name);
-        let found = found.ok_or_else(|| Trouble::Unreadable(format!("catalog.sql has no statement `{name}`")))?;
+        let found = found.ok_or_else(|| YdbError::Unreadable(format!("catalog.sql has no statement `{name}`")))?;
         let reads = found.notes.get("access") == Some(&"read");
-        let statement = Statement::parse(found.sql, !reads).map_err(Trouble::Unreadable)?;
+        let statement = Statement::parse(found.sql, !reads).map_err(YdbError::Unreadable)?;
         let mut parameters = Parameters::new();
-        query::bind(&statement, 0, arguments, &mut parameters).map_err(Trouble::Unreadable)?;
+        query::bind(&statement, 0, arguments, &mut parameters).map_err(YdbError::Unreadable)?;
         let text = query::compose("", &[&statement]);
         let within = if reads { Within::Snapshot } else { Within::New { commit: true } };
         let mut gathered = self.run(text.trim_end().trim_end_matches(';'), &parameters, within).await?;
@@ -122,7 +122,7 @@ impl Link {
     }
 
     /// What a directory has: names, and whether each is a table.
-    async fn list(&self, path: &str) -> Result<BTreeMap<String, EntryType>, Trouble> {
+    async fn list(&self, path: &str) -> Result<BTreeMap<String, EntryType>, YdbError> {
         let list = async || {
             let request = ListDirectoryRequest { operation_params: None, path: path.to_owned() };
             let answer = SchemeServiceClient::new(self.channel.clone()).list_directory(request).await?.into_inner();
@@ -136,9 +136,9 @@ impl Link {
     ///
     /// # Errors
     /// If it cannot be looked at, or removed.
-    pub async fn remove_directory(&self) -> Result<(), Trouble> {
+    pub async fn remove_directory(&self) -> Result<(), YdbError> {
         let there = match self.list(&self.directory).await {
-            Err(trouble) if trouble.is_absent() => return Ok(()),
+            Err(error) if error.is_absent() => return Ok(()),
             there => there?,
         };
         if !there.is_empty() {
@@ -154,7 +154,7 @@ impl Link {
     /// # Errors
     /// If the tables cannot be looked at.
     pub async fn columns(&mut self, sql: &WorkloadSql) -> Result<Vec<(&'static str, String)>, Error> {
-        let failed = |trouble: Trouble| trouble.of_command("cannot look at the tables");
+        let failed = |error: YdbError| error.of_command("cannot look at the tables");
         let there = self.list(&self.directory).await.map_err(failed)?;
         let mut found = Vec::new();
         for table in sql.tables.iter().map(|table| table.name).filter(|name| there.contains_key(*name)) {
@@ -169,7 +169,7 @@ impl Link {
     /// # Errors
     /// If it cannot be looked at.
     pub async fn database_state(&mut self, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
-        let failed = |trouble: Trouble| trouble.of_command("cannot look at the database");
+        let failed = |error: YdbError| error.of_command("cannot look at the database");
         let look = format!("ydb scheme ls {}", self.directory);
         let foreign = |what: String| Ok(ownership::foreign(&what, &look, "a database of its own: ydb://HOST/DATABASE"));
         match self.list(&self.database).await.map_err(failed)?.get(self.workload) {
@@ -193,8 +193,8 @@ impl Link {
             };
         }
         let rows = match self.own("manifests", &[]).await {
-            Err(trouble @ Trouble::Refused { .. }) if !trouble.may_repeat() => {
-                return foreign(format!("its {} is none of Graymark's ({trouble})", METADATA[0]));
+            Err(error @ YdbError::Refused { .. }) if !error.may_repeat() => {
+                return foreign(format!("its {} is none of Graymark's ({error})", METADATA[0]));
             }
             rows => rows.map_err(failed)?,
         };
@@ -232,8 +232,8 @@ impl Link {
             .collect();
         if !query.is_empty() {
             match self.run(&query.join(";\n"), &Parameters::new(), Within::Snapshot).await {
-                Err(trouble @ Trouble::Refused { .. }) if !trouble.may_repeat() => {
-                    return foreign(format!("the tables of {} are none that were loaded ({trouble})", self.directory));
+                Err(error @ YdbError::Refused { .. }) if !error.may_repeat() => {
+                    return foreign(format!("the tables of {} are none that were loaded ({error})", self.directory));
                 }
                 looked => looked.map(|_| ()).map_err(failed)?,
             }
@@ -254,7 +254,7 @@ impl Link {
     /// # Errors
     /// If one of them cannot be created.
     pub async fn create(&mut self, manifest: &Manifest, tables: &[String]) -> Result<(), Error> {
-        let failed = |trouble: Trouble| trouble.of_command("cannot create the tables");
+        let failed = |error: YdbError| error.of_command("cannot create the tables");
         let json = serde_json::to_string(manifest)
             .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
         for table in script::statements(self.dialect.own_text("metadata.sql").unwrap_or_default()) {
@@ -274,7 +274,7 @@ impl Link {
     /// If the database does not take it.
     pub async fn complete(&mut self) -> Result<(), Error> {
         let done = self.own("note_complete", &[Arg::One(Value::Text(self.workload))]).await;
-        done.map(|_| ()).map_err(|trouble| trouble.of_command("cannot end the load"))
+        done.map(|_| ()).map_err(|error| error.of_command("cannot end the load"))
     }
 
     /// Parts of the population that are loaded: table, number, rows.
@@ -283,7 +283,7 @@ impl Link {
     /// If they cannot be read.
     pub async fn parts(&mut self) -> Result<Vec<(String, u32, u64)>, Error> {
         let rows = self.own("parts", &[]).await;
-        let rows = rows.map_err(|trouble| trouble.of_command("cannot read what is loaded already"))?;
+        let rows = rows.map_err(|error| error.of_command("cannot read what is loaded already"))?;
         let part = |row| {
             let of = |name| rows.get(row, name);
             let (table, part) = (of("table_name").and_then(text)?, of("number").and_then(number)?);
@@ -298,7 +298,7 @@ impl Link {
     ///
     /// # Errors
     /// If the database does not take it.
-    pub async fn note_part(&mut self, table: &str, part: u32, rows: u64) -> Result<(), Trouble> {
+    pub async fn note_part(&mut self, table: &str, part: u32, rows: u64) -> Result<(), YdbError> {
         let part = i32::try_from(part).unwrap_or(i32::MAX);
         // Counts are of the type of amounts, which is as wide.
         let rows = Money(i64::try_from(rows).unwrap_or(i64::MAX));
@@ -326,7 +326,7 @@ impl Link {
     async fn counted(&mut self, table: &str, query: &str) -> Result<u64, Error> {
         let what = format!("cannot count {table}");
         let rows = self.rows(query).await;
-        let rows = rows.map_err(|trouble| trouble.of_command(&what))?;
+        let rows = rows.map_err(|error| error.of_command(&what))?;
         let found = rows.rows.first().and_then(|row| number(row.items.first()?)).map(i64::unsigned_abs);
         found.ok_or_else(|| Error::Database(format!("{what}: YDB gave no number")))
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::catalog::Link;
-use super::failure::Trouble;
+use super::failure::YdbError;
 use super::reply::{Rows, number, shown};
 use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
@@ -19,23 +19,22 @@ const EXAMPLES: usize = 5;
 pub async fn check(
     link: &mut Link,
     sql: &WorkloadSql,
-    told: &mut dyn FnMut(CheckStep<'_>),
+    on_step: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     let conditions = script::statements(sql.consistency());
-    told(CheckStep::Conditions(conditions.len()));
+    on_step(CheckStep::Conditions(conditions.len()));
     for condition in conditions {
-        told(CheckStep::Began(condition.name));
+        on_step(CheckStep::Began(condition.name));
         let found = find(link, &condition).await;
-        let finding =
-            found.map_err(|trouble| trouble.of_command(&format!("cannot check condition {}", condition.name)))?;
-        told(CheckStep::Ended(&finding));
+        let finding = found.map_err(|error| error.of_command(&format!("cannot check condition {}", condition.name)))?;
+        on_step(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)
 }
 
-async fn find(link: &mut Link, condition: &Named<'_>) -> Result<Finding, Trouble> {
+async fn find(link: &mut Link, condition: &Named<'_>) -> Result<Finding, YdbError> {
     let began = Instant::now();
     let (mut offending, mut examples) = (0, Vec::new());
     let show = |rows: &Rows, row: &ydb_grpc::ydb_proto::Value| {
@@ -61,7 +60,7 @@ async fn find(link: &mut Link, condition: &Named<'_>) -> Result<Finding, Trouble
 /// The running totals of the workload's effects.
 pub async fn effects(link: &mut Link, sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
     let rows = link.rows(sql.effects_query()?).await;
-    let rows = rows.map_err(|trouble| trouble.of_command("cannot count what was done"))?;
+    let rows = rows.map_err(|error| error.of_command("cannot count what was done"))?;
     let total = |name: &&str| {
         let total = rows.rows.first().and_then(|row| rows.get(row, name)).and_then(number);
         total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
@@ -70,12 +69,12 @@ pub async fn effects(link: &mut Link, sql: &WorkloadSql) -> Result<Vec<i64>, Err
 }
 
 /// How many rows there are for each trace.
-pub async fn rows_of(link: &mut Link, sql: &WorkloadSql, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+pub async fn count_traces(link: &mut Link, sql: &WorkloadSql, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = Vec::new();
     for trace in traces {
         let Some(query) = lookup(sql.tables, trace) else { return Ok(None) };
         let rows = link.rows(&query).await;
-        let rows = rows.map_err(|trouble| trouble.of_command("cannot look for committed rows"))?;
+        let rows = rows.map_err(|error| error.of_command("cannot look for committed rows"))?;
         let count = rows.rows.first().and_then(|row| number(row.items.first()?));
         found.push(count.ok_or_else(|| Error::Database("YDB gave no count of committed rows".to_owned()))?);
     }

@@ -19,7 +19,7 @@ use ydb_grpc::ydb_proto::discovery::v1::discovery_service_client::DiscoveryServi
 use ydb_grpc::ydb_proto::discovery::{EndpointInfo, ListEndpointsRequest, ListEndpointsResult};
 use ydb_grpc::ydb_proto::operations::Operation;
 
-use super::failure::{Trouble, succeeded};
+use super::failure::{YdbError, succeeded};
 use crate::engine::Error;
 use crate::engine::address::{Environment, Host, port};
 use crate::engine::relay::Relay;
@@ -29,7 +29,7 @@ use crate::url::{Parts, Password, YDB, encoded, encoded_host, encoded_path};
 const PASSWORD: &str = "YDB_PASSWORD";
 /// A token, as YDB's own client and its libraries have it.
 const TOKENS: [&str; 2] = ["YDB_TOKEN", "YDB_ACCESS_TOKEN_CREDENTIALS"];
-/// Ports of a server that is not told others.
+/// Default ports of a server.
 const PORT: u16 = 2136;
 const SECURE_PORT: u16 = 2135;
 /// How long a connection may take, unless the URL says otherwise.
@@ -221,10 +221,10 @@ impl Target {
         };
         let found = match found {
             Ok(found) if !found.is_empty() => found,
-            Ok(_) | Err(Trouble::Lost { code: tonic::Code::Unimplemented, .. }) => vec![self.node.clone()],
-            Err(trouble) => return Err(trouble.of_command(&format!("cannot ask {} for its nodes", self.url()))),
+            Ok(_) | Err(YdbError::Lost { code: tonic::Code::Unimplemented, .. }) => vec![self.node.clone()],
+            Err(error) => return Err(error.of_command(&format!("cannot ask {} for its nodes", self.url()))),
         };
-        // Whoever asked first was told the same.
+        // Whoever asked first got the same answer.
         let _ = self.nodes.set(found);
         Ok(())
     }
@@ -235,10 +235,10 @@ impl Target {
         let Ok(channel) = self.with_headers(channel, None) else { return false };
         let asked = self.in_time(self.endpoints(channel)).await;
         let lost = [tonic::Code::Unavailable, tonic::Code::DeadlineExceeded];
-        !matches!(asked, Err(Trouble::Lost { code, .. }) if lost.contains(&code))
+        !matches!(asked, Err(YdbError::Lost { code, .. }) if lost.contains(&code))
     }
 
-    async fn endpoints(&self, channel: Channel) -> Result<Vec<Node>, Trouble> {
+    async fn endpoints(&self, channel: Channel) -> Result<Vec<Node>, YdbError> {
         let request = ListEndpointsRequest { database: self.database.clone(), service: Vec::new() };
         let answer = DiscoveryServiceClient::new(channel).list_endpoints(request).await?.into_inner();
         let found: ListEndpointsResult = result(answer.operation)?;
@@ -297,14 +297,14 @@ impl Target {
 
     async fn reach(&self, node: &Node) -> Result<transport::Channel, Error> {
         let cannot = |error: &dyn std::error::Error| {
-            let mut told = error.to_string();
+            let mut detail = error.to_string();
             let mut cause = error.source();
             while let Some(error) = cause {
-                told = format!("{told}: {error}");
+                detail = format!("{detail}: {error}");
                 cause = error.source();
             }
             let what = format!("cannot connect to {} at {}", self.url(), node.address());
-            Trouble::Lost { code: tonic::Code::Unavailable, detail: told }.of_command(&what)
+            YdbError::Lost { code: tonic::Code::Unavailable, detail: detail }.of_command(&what)
         };
         let scheme = if self.secure { "https" } else { "http" };
         let endpoint =
@@ -330,20 +330,20 @@ impl Target {
     ///
     /// # Errors
     /// Those of the work, or that it took too long.
-    pub async fn in_time<T>(&self, work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    pub async fn in_time<T>(&self, work: impl Future<Output = Result<T, YdbError>>) -> Result<T, YdbError> {
         let seconds = self.connect_timeout.as_secs();
         tokio::time::timeout(self.connect_timeout, work).await.unwrap_or_else(|_| {
             let detail = format!("no answer within {seconds} s (connect_timeout=SECONDS sets a longer limit)");
-            Err(Trouble::Lost { code: tonic::Code::DeadlineExceeded, detail })
+            Err(YdbError::Lost { code: tonic::Code::DeadlineExceeded, detail })
         })
     }
 
     /// Why no session could be opened. The next one does not use a token that was refused.
-    pub fn without_session(&self, trouble: &Trouble) -> Error {
-        if trouble.refuses_token() {
+    pub fn without_session(&self, error: &YdbError) -> Error {
+        if error.refuses_token() {
             *self.token.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-        trouble.of_command("cannot open a session")
+        error.of_command("cannot open a session")
     }
 
     /// The token of whoever connects; none if nobody has to be known. That of a user is asked for over the connection.
@@ -361,12 +361,12 @@ impl Target {
             LoginRequest { operation_params: None, user: user.clone(), password: password.reveal().to_owned() };
         let login = async {
             let channel =
-                self.with_headers(channel.clone(), None).map_err(|why| Trouble::Unreadable(why.to_string()))?;
+                self.with_headers(channel.clone(), None).map_err(|why| YdbError::Unreadable(why.to_string()))?;
             let answer = AuthServiceClient::new(channel).login(request).await?.into_inner();
             result::<LoginResult>(answer.operation)
         };
         let given = self.in_time(login).await;
-        let given = given.map_err(|trouble| trouble.of_command(&format!("cannot log in at {}", self.url())))?;
+        let given = given.map_err(|error| error.of_command(&format!("cannot log in at {}", self.url())))?;
         let token = Password::new(given.token);
         *self.token.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), token.clone()));
         Ok(Some(token))
@@ -374,16 +374,16 @@ impl Target {
 }
 
 /// An operation has succeeded.
-pub fn done(operation: Option<Operation>) -> Result<Option<Any>, Trouble> {
-    let operation = operation.ok_or_else(|| Trouble::Unreadable("YDB answered without an operation".to_owned()))?;
+pub fn done(operation: Option<Operation>) -> Result<Option<Any>, YdbError> {
+    let operation = operation.ok_or_else(|| YdbError::Unreadable("YDB answered without an operation".to_owned()))?;
     succeeded(operation.status, &operation.issues)?;
     Ok(operation.result)
 }
 
 /// The result of an operation that has succeeded.
-pub fn result<T: Message + Default>(operation: Option<Operation>) -> Result<T, Trouble> {
-    let any = done(operation)?.ok_or_else(|| Trouble::Unreadable("YDB answered without a result".to_owned()))?;
-    T::decode(any.value.as_slice()).map_err(|error| Trouble::Unreadable(format!("a result of YDB's: {error}")))
+pub fn result<T: Message + Default>(operation: Option<Operation>) -> Result<T, YdbError> {
+    let any = done(operation)?.ok_or_else(|| YdbError::Unreadable("YDB answered without a result".to_owned()))?;
+    T::decode(any.value.as_slice()).map_err(|error| YdbError::Unreadable(format!("a result of YDB's: {error}")))
 }
 
 #[cfg(test)]

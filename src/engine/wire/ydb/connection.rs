@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::connect::Target;
-use super::failure::Trouble;
+use super::failure::YdbError;
 use super::query::{self, Parameters, Statement};
 use super::reply::YdbRow;
 use super::session::{Session, Within};
@@ -54,7 +54,7 @@ impl Connection {
         let statements = statements.map_err(|why| Error::Database(format!("YDB's statements of {workload}: {why}")))?;
         let (channel, node) = target.connect_next().await?;
         let session = target.in_time(Session::open(channel)).await;
-        let session = session.map_err(|trouble| target.without_session(&trouble))?;
+        let session = session.map_err(|error| target.without_session(&error))?;
         Ok(Connection {
             session,
             statements,
@@ -119,9 +119,9 @@ impl Connection {
         self.round_trips += 1;
         let (mut gathered, open) = match self.session.execute(text.to_string(), parameters, within).await {
             Ok(done) => done,
-            Err(trouble) => {
+            Err(error) => {
                 self.transaction = before;
-                return Err(self.failed(&trouble, at_commit).await);
+                return Err(self.failed(&error, at_commit).await);
             }
         };
         if !commit && self.begun {
@@ -157,8 +157,8 @@ impl Connection {
     }
 
     /// After a request that failed: nothing of the transaction is left. A refused commit may leave it open, too.
-    async fn failed(&mut self, trouble: &Trouble, at_commit: bool) -> Failure {
-        let failure = trouble.of_transaction(at_commit, self.dialect);
+    async fn failed(&mut self, error: &YdbError, at_commit: bool) -> Failure {
+        let failure = error.of_transaction(at_commit, self.dialect);
         self.begun = false;
         match (&failure, self.transaction.take()) {
             (Failure::Retry { .. } | Failure::Invalid(_), Some(id)) => self.rolled_back(id, failure).await,
@@ -181,8 +181,8 @@ impl Connection {
         self.round_trips += 1;
         match self.session.roll_back(id).await {
             Ok(()) => why,
-            Err(trouble) if !trouble.loses_session() => why,
-            Err(trouble) => Failure::Disconnected { ambiguous: false, detail: format!("{why}; {trouble}") },
+            Err(error) if !error.loses_session() => why,
+            Err(error) => Failure::Disconnected { ambiguous: false, detail: format!("{why}; {error}") },
         }
     }
 
@@ -192,9 +192,9 @@ impl Connection {
         self.round_trips += 1;
         match self.session.commit(id.clone()).await {
             Ok(()) => Ok(()),
-            Err(trouble) => {
+            Err(error) => {
                 self.transaction = Some(id);
-                Err(self.failed(&trouble, true).await)
+                Err(self.failed(&error, true).await)
             }
         }
     }
@@ -205,7 +205,7 @@ impl Connection {
         self.round_trips += 1;
         match self.session.roll_back(id).await {
             Ok(()) => Ok(()),
-            Err(trouble) => Err(self.failed(&trouble, false).await),
+            Err(error) => Err(self.failed(&error, false).await),
         }
     }
 }

@@ -21,7 +21,7 @@ const SESSION_LOST: [StatusCode; 3] = [StatusCode::BadSession, StatusCode::Sessi
 
 /// Why a request was not answered as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum YdbError {
     /// YDB refused it.
     Refused {
         /// Its status.
@@ -40,8 +40,8 @@ pub enum Trouble {
     Unreadable(String),
 }
 
-impl From<tonic::Status> for Trouble {
-    fn from(status: tonic::Status) -> Trouble {
+impl From<tonic::Status> for YdbError {
+    fn from(status: tonic::Status) -> YdbError {
         let mut detail = status.message().to_owned();
         let mut cause = std::error::Error::source(&status);
         // A status with a cause was made on this side, of an error of HTTP/2: the request may have been executed.
@@ -53,40 +53,40 @@ impl From<tonic::Status> for Trouble {
             detail = format!("{detail}: {error}");
             cause = error.source();
         }
-        Trouble::Lost { code, detail: shortened(&detail) }
+        YdbError::Lost { code, detail: shortened(&detail) }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for YdbError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Refused { status, issues } if issues.is_empty() => to.write_str(status.as_str_name()),
-            Trouble::Refused { status, issues } => write!(to, "{issues} [{}]", status.as_str_name()),
-            Trouble::Lost { code, detail } => write!(to, "{detail} [gRPC {code:?}]"),
-            Trouble::Unreadable(why) => to.write_str(why),
+            YdbError::Refused { status, issues } if issues.is_empty() => to.write_str(status.as_str_name()),
+            YdbError::Refused { status, issues } => write!(to, "{issues} [{}]", status.as_str_name()),
+            YdbError::Lost { code, detail } => write!(to, "{detail} [gRPC {code:?}]"),
+            YdbError::Unreadable(why) => to.write_str(why),
         }
     }
 }
 
 /// An answer's status; an error unless it is a success.
-pub fn succeeded(status: i32, issues: &[IssueMessage]) -> Result<(), Trouble> {
+pub fn succeeded(status: i32, issues: &[IssueMessage]) -> Result<(), YdbError> {
     match StatusCode::try_from(status) {
         Ok(StatusCode::Success) => Ok(()),
         Ok(status) => {
-            let mut told = Vec::new();
-            issues.iter().for_each(|issue| tell(issue, &mut told));
-            Err(Trouble::Refused { status, issues: shortened(&told.join("; ")) })
+            let mut messages = Vec::new();
+            issues.iter().for_each(|issue| tell(issue, &mut messages));
+            Err(YdbError::Refused { status, issues: shortened(&messages.join("; ")) })
         }
-        Err(_) => Err(Trouble::Unreadable(format!("YDB answered with the unknown status {status}"))),
+        Err(_) => Err(YdbError::Unreadable(format!("YDB answered with the unknown status {status}"))),
     }
 }
 
 /// The texts of an issue and of those within it.
-fn tell(issue: &IssueMessage, told: &mut Vec<String>) {
+fn tell(issue: &IssueMessage, messages: &mut Vec<String>) {
     if !issue.message.is_empty() {
-        told.push(issue.message.clone());
+        messages.push(issue.message.clone());
     }
-    issue.issues.iter().for_each(|issue| tell(issue, told));
+    issue.issues.iter().for_each(|issue| tell(issue, messages));
 }
 
 fn shortened(text: &str) -> String {
@@ -97,30 +97,30 @@ fn shortened(text: &str) -> String {
     }
 }
 
-impl Trouble {
+impl YdbError {
     /// Whether the same request may be sent again when it may be executed twice, as that of a load may.
     pub fn may_repeat(&self) -> bool {
         use StatusCode as Status;
         match self {
-            Trouble::Refused { status, .. } => {
+            YdbError::Refused { status, .. } => {
                 SESSION_LOST.contains(status)
                     || [Status::Aborted, Status::Unavailable, Status::Overloaded].contains(status)
                     || [Status::Undetermined, Status::Timeout].contains(status)
             }
-            Trouble::Lost { code, .. } => {
+            YdbError::Lost { code, .. } => {
                 [Code::Cancelled, Code::DeadlineExceeded, Code::ResourceExhausted, Code::Aborted].contains(code)
                     || [Code::Internal, Code::Unavailable, Code::Unknown].contains(code)
             }
-            Trouble::Unreadable(_) => false,
+            YdbError::Unreadable(_) => false,
         }
     }
 
     /// Whether the session that met it is gone.
     pub fn loses_session(&self) -> bool {
         match self {
-            Trouble::Refused { status, .. } => SESSION_LOST.contains(status),
-            Trouble::Lost { code, .. } => *code != Code::ResourceExhausted,
-            Trouble::Unreadable(_) => true,
+            YdbError::Refused { status, .. } => SESSION_LOST.contains(status),
+            YdbError::Lost { code, .. } => *code != Code::ResourceExhausted,
+            YdbError::Unreadable(_) => true,
         }
     }
 
@@ -128,21 +128,21 @@ impl Trouble {
     pub fn refuses_token(&self) -> bool {
         matches!(
             self,
-            Trouble::Lost { code: Code::Unauthenticated, .. }
-                | Trouble::Refused { status: StatusCode::Unauthorized, .. }
+            YdbError::Lost { code: Code::Unauthenticated, .. }
+                | YdbError::Refused { status: StatusCode::Unauthorized, .. }
         )
     }
 
     /// Whether a name is not there.
     pub fn is_absent(&self) -> bool {
-        matches!(self, Trouble::Refused { status: StatusCode::NotFound | StatusCode::SchemeError, .. })
+        matches!(self, YdbError::Refused { status: StatusCode::NotFound | StatusCode::SchemeError, .. })
     }
 
     /// What it means to the transaction that met it; `at_commit` says whether the request could commit it.
     pub fn of_transaction(&self, at_commit: bool, dialect: &Dialect) -> Failure {
         let detail = self.to_string();
         match self {
-            Trouble::Refused { status, .. } => {
+            YdbError::Refused { status, .. } => {
                 if let Some(reason) = dialect.retries(status.as_str_name()) {
                     return Failure::Retry { reason, detail };
                 }
@@ -154,26 +154,26 @@ impl Trouble {
                     false => Failure::Invalid(detail),
                 }
             }
-            Trouble::Lost { code, .. } => match code {
+            YdbError::Lost { code, .. } => match code {
                 Code::ResourceExhausted => Failure::Retry { reason: RetryReason::Overloaded, detail },
                 Code::InvalidArgument | Code::Unimplemented | Code::PermissionDenied => Failure::Invalid(detail),
                 // A token that has expired: the next session asks for another one.
                 Code::Unauthenticated | Code::Aborted => Failure::Disconnected { ambiguous: false, detail },
                 _ => Failure::Disconnected { ambiguous: at_commit, detail },
             },
-            Trouble::Unreadable(_) if at_commit => Failure::Unreadable(detail),
-            Trouble::Unreadable(_) => Failure::Disconnected { ambiguous: false, detail },
+            YdbError::Unreadable(_) if at_commit => Failure::Unreadable(detail),
+            YdbError::Unreadable(_) => Failure::Disconnected { ambiguous: false, detail },
         }
     }
 
     /// What it means to a command that wanted to do `what`.
     pub fn of_command(&self, what: &str) -> Error {
         let advice = match self {
-            Trouble::Refused { status: StatusCode::Unauthorized, .. }
-            | Trouble::Lost { code: Code::Unauthenticated | Code::PermissionDenied, .. } => {
+            YdbError::Refused { status: StatusCode::Unauthorized, .. }
+            | YdbError::Lost { code: Code::Unauthenticated | Code::PermissionDenied, .. } => {
                 "; see to the user and to YDB_PASSWORD, or to YDB_TOKEN, and to the rights on the database"
             }
-            Trouble::Lost { code: Code::Unavailable | Code::DeadlineExceeded, .. } => {
+            YdbError::Lost { code: Code::Unavailable | Code::DeadlineExceeded, .. } => {
                 "; see that the server runs, and to the host and port of the URL (grpcs:// for TLS)"
             }
             _ => "",
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::engine::dialect::Wire;
 
-    fn refused(status: StatusCode) -> Trouble {
+    fn refused(status: StatusCode) -> YdbError {
         let within = IssueMessage { message: "locks\ninvalidated".to_owned(), ..IssueMessage::default() };
         let issue = IssueMessage { message: "so it is".to_owned(), issues: vec![within], ..IssueMessage::default() };
         succeeded(status as i32, &[issue]).unwrap_err()
@@ -228,17 +228,17 @@ mod tests {
         }
         assert_eq!(refused(Aborted).to_string(), "so it is; locks invalidated [ABORTED]");
         assert!(succeeded(StatusCode::Success as i32, &[]).is_ok());
-        assert!(matches!(succeeded(7, &[]), Err(Trouble::Unreadable(_))));
+        assert!(matches!(succeeded(7, &[]), Err(YdbError::Unreadable(_))));
     }
 
     #[test]
     fn what_is_lost_at_a_commit_is_of_unknown_fate() {
         let dialect = Dialect::choose(Wire::Ydb, None).unwrap();
-        let of = |code, at_commit| Trouble::from(tonic::Status::new(code, "gone")).of_transaction(at_commit, dialect);
+        let of = |code, at_commit| YdbError::from(tonic::Status::new(code, "gone")).of_transaction(at_commit, dialect);
         for code in [Code::Unavailable, Code::Unknown, Code::Internal, Code::Cancelled, Code::DeadlineExceeded] {
             assert!(matches!(of(code, true), Failure::Disconnected { ambiguous: true, .. }), "{code:?}");
             assert!(matches!(of(code, false), Failure::Disconnected { ambiguous: false, .. }), "{code:?}");
-            assert!(Trouble::from(tonic::Status::new(code, "")).may_repeat(), "{code:?}");
+            assert!(YdbError::from(tonic::Status::new(code, "")).may_repeat(), "{code:?}");
         }
         let overloaded = of(Code::ResourceExhausted, true);
         assert!(matches!(overloaded, Failure::Retry { reason: RetryReason::Overloaded, .. }), "{overloaded:?}");
@@ -247,11 +247,11 @@ mod tests {
         for code in [Code::ResourceExhausted, Code::PermissionDenied] {
             let mut status = tonic::Status::new(code, "h2 protocol error");
             status.set_source(std::sync::Arc::new(std::io::Error::other("GOAWAY")));
-            let failure = Trouble::from(status).of_transaction(true, dialect);
+            let failure = YdbError::from(status).of_transaction(true, dialect);
             assert!(matches!(failure, Failure::Disconnected { ambiguous: true, .. }), "{code:?}: {failure:?}");
         }
         assert!(!refused(StatusCode::BadRequest).may_repeat() && refused(StatusCode::Undetermined).may_repeat());
-        let told = Trouble::from(tonic::Status::unavailable("gone")).of_command("cannot connect").to_string();
-        assert!(told.starts_with("cannot connect: gone [gRPC Unavailable]; see that the server runs"), "{told}");
+        let message = YdbError::from(tonic::Status::unavailable("gone")).of_command("cannot connect").to_string();
+        assert!(message.starts_with("cannot connect: gone [gRPC Unavailable]; see that the server runs"), "{message}");
     }
 }

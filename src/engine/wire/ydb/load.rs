@@ -13,10 +13,10 @@ use ydb_grpc::ydb_proto::table::v1::table_service_client::TableServiceClient;
 use super::bulk::{Batch, nullable};
 use super::catalog::Link;
 use super::connect::{Channel, Target, done};
-use super::failure::Trouble;
+use super::failure::YdbError;
 use super::session::persistently;
 use crate::engine::Error;
-use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables};
+use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, resumes_load, rows_of_tables};
 use crate::engine::sql::script::Named;
 use crate::engine::sql::{WorkloadSql, script};
 use crate::result::{LoadReport, Manifest};
@@ -56,12 +56,12 @@ pub async fn load<P: Population>(
     manifest: &Manifest,
     population: &P,
     jobs: usize,
-    told: LoadObserver<'_>,
+    on_step: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
-    let mut phases = Phases::new(told);
+    let mut phases = Phases::new(on_step);
     phases.begin("schema");
     let mut link = Link::open(target, sql).await?;
-    goes_on(link.database_state(sql).await?, manifest)?;
+    resumes_load(link.database_state(sql).await?, manifest)?;
     let schema = script::statements(sql.schema(manifest));
     link.create(manifest, &tables(&schema, manifest.scale, target.partitions)).await?;
 
@@ -70,7 +70,7 @@ pub async fn load<P: Population>(
     phases.begin("rows");
     let (to, of, from) = (target.clone(), *sql, population.clone());
     phases
-        .bring(open, jobs.max(1), async move |share: &Share| send_parts(&to, &of, &schema, &from, share).await)
+        .load_parts(open, jobs.max(1), async move |share: &Share| send_parts(&to, &of, &schema, &from, share).await)
         .await?;
 
     phases.begin("keys");
@@ -102,12 +102,12 @@ async fn send_parts<P: Population>(
     while let Some(part) = share.take() {
         let Some(table) = tables.get(part.table) else { continue };
         let mut batch = Batch::new(link.path(table.name), table, part, &nullable(schema, table.name));
-        let failed = |trouble: Trouble| trouble.of_command(&format!("cannot load {}", table.name));
+        let failed = |error: YdbError| error.of_command(&format!("cannot load {}", table.name));
         if !send_part(&channel, part, table, &mut rows, &mut batch, share).await? {
             return Ok(());
         }
         link.note_part(table.name, part.number, part.rows).await.map_err(failed)?;
-        share.brought(part, batch.total.1);
+        share.loaded(part, batch.total.1);
     }
     Ok(())
 }
@@ -132,7 +132,7 @@ async fn send_part(
         }
         if let Some(request) = batch.take().map_err(Error::Database)? {
             let sent = persistently(async || upsert(channel.clone(), request.clone()).await).await;
-            sent.map_err(|trouble| trouble.of_command(&format!("cannot load {}", table.name)))?;
+            sent.map_err(|error| error.of_command(&format!("cannot load {}", table.name)))?;
         }
     }
     if batch.total.0 != part.rows {
@@ -143,7 +143,7 @@ async fn send_part(
     Ok(true)
 }
 
-async fn upsert(channel: Channel, request: BulkUpsertRequest) -> Result<(), Trouble> {
+async fn upsert(channel: Channel, request: BulkUpsertRequest) -> Result<(), YdbError> {
     let answer = TableServiceClient::new(channel).bulk_upsert(request).await?.into_inner();
     done(answer.operation).map(|_| ())
 }
@@ -159,7 +159,7 @@ async fn index(link: &mut Link, key: &Named<'_>) -> Result<(), Error> {
         Ok(()) => Ok(()),
         // The server may have made it for a load that was killed, or whose answer was lost.
         Err(_) if link.rows(&look).await.is_ok() => Ok(()),
-        Err(trouble) => Err(trouble.of_command(&format!("cannot make the index {}", key.name))),
+        Err(error) => Err(error.of_command(&format!("cannot make the index {}", key.name))),
     }
 }
 

@@ -1,8 +1,8 @@
 //! YDB by its own protocol, gRPC: statements in YQL, rows by bulk upserts.
 //!
-//! The messages are those of the crate `ydb-grpc`, which YDB's developers generate from their definitions. Their library
-//! above it, the crate `ydb`, keeps sessions in a pool and repeats transactions by itself: Graymark has sessions of its
-//! own, and counts what is repeated.
+//! The messages are those of the crate `ydb-grpc`, which YDB's developers generate from their definitions. Their
+//! library above it, the crate `ydb`, keeps sessions in a pool and repeats transactions by itself: Graymark has
+//! sessions of its own, and counts what is repeated.
 
 mod bulk;
 mod catalog;
@@ -128,11 +128,11 @@ impl<W: SqlWorkload> Engine<W> for Ydb {
         manifest: &Manifest,
         population: &W::Population,
         jobs: usize,
-        told: &(dyn Fn(LoadStep) + Send + Sync),
+        on_step: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
         let sql = self.sql::<W>();
         sql.has_foreign_keys(manifest)?;
-        load::load(&self.target, &sql, manifest, population, jobs, told).await
+        load::load(&self.target, &sql, manifest, population, jobs, on_step).await
     }
 
     async fn restore(
@@ -148,8 +148,8 @@ impl<W: SqlWorkload> Engine<W> for Ydb {
         removal::drop_tables(&mut self.link::<W>().await?, &self.sql::<W>()).await
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
-        check::check(&mut self.link::<W>().await?, &self.sql::<W>(), told).await
+    async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
+        check::check(&mut self.link::<W>().await?, &self.sql::<W>(), on_step).await
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -160,8 +160,8 @@ impl<W: SqlWorkload> Engine<W> for Ydb {
         check::effects(&mut self.link::<W>().await?, &self.sql::<W>()).await
     }
 
-    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&mut self.link::<W>().await?, &self.sql::<W>(), traces).await
+    async fn count_traces(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::count_traces(&mut self.link::<W>().await?, &self.sql::<W>(), traces).await
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -192,7 +192,7 @@ impl<W: SqlWorkload> Engine<W> for Ydb {
 
     async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
         let read = read::read(&mut self.link::<W>().await?, reading, sink).await;
-        read.map(|()| true).map_err(|trouble| trouble.of_command(&format!("cannot read {}", reading.table)))
+        read.map(|()| true).map_err(|error| error.of_command(&format!("cannot read {}", reading.table)))
     }
 
     async fn answers(&self) -> bool {

@@ -101,9 +101,10 @@ pub fn compose(prefix: &str, statements: &[&Statement]) -> String {
         for Parameter { name, kind } in &statement.parameters {
             let name = named(name, place);
             query.push_str(&match kind {
-                ParameterKind::One(kind) => format!("DECLARE {name} AS {};\n", told(*kind)),
+                ParameterKind::One(kind) => format!("DECLARE {name} AS {};\n", type_name(*kind)),
                 ParameterKind::Rows(members) => {
-                    let member = |(name, kind, _): &(&str, PrimitiveTypeId, usize)| format!("{name}: {}", told(*kind));
+                    let member =
+                        |(name, kind, _): &(&str, PrimitiveTypeId, usize)| format!("{name}: {}", type_name(*kind));
                     let members: Vec<String> = members.iter().map(member).collect();
                     format!("DECLARE {name} AS List<Struct<{}>>;\n", members.join(", "))
                 }
@@ -117,7 +118,7 @@ pub fn compose(prefix: &str, statements: &[&Statement]) -> String {
     query
 }
 
-fn told(kind: PrimitiveTypeId) -> &'static str {
+fn type_name(kind: PrimitiveTypeId) -> &'static str {
     match kind {
         PrimitiveTypeId::Int32 => "Int32",
         PrimitiveTypeId::Int64 => "Int64",

@@ -1,13 +1,13 @@
 //! Rows of a table in the order of a key.
 
 use super::catalog::Link;
-use super::failure::Trouble;
+use super::failure::YdbError;
 use super::reply::{number, text};
 use crate::engine::seed::{Reading, of_number};
 use crate::workload::value::{RowSink, Value};
 
 /// Hands the rows to `sink` as they come.
-pub async fn read(link: &mut Link, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<(), Trouble> {
+pub async fn read(link: &mut Link, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<(), YdbError> {
     let query = reading.sql(|column| column.name.to_owned());
     link.stream(&query, |rows| {
         for row in &rows.rows {

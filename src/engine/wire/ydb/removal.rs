@@ -1,7 +1,7 @@
 //! Removing the workload's tables: only those that the manifest proves to be Graymark's.
 
 use super::catalog::{Link, METADATA};
-use super::failure::Trouble;
+use super::failure::YdbError;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 
@@ -9,7 +9,7 @@ use crate::engine::{Error, ownership};
 /// others to be Graymark's goes last: if this is interrupted, the next drop goes on. YDB does not tell which views name
 /// a table, so that views of others stay, and name tables that are gone.
 pub async fn drop_tables(link: &mut Link, sql: &WorkloadSql) -> Result<(), Error> {
-    let failed = |trouble: Trouble| trouble.of_command("cannot remove the tables");
+    let failed = |error: YdbError| error.of_command("cannot remove the tables");
     if !ownership::can_drop(link.database_state(sql).await?)? {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use ydb_grpc::ydb_proto::Value as Wire;
 use ydb_grpc::ydb_proto::query::ExecuteQueryResponsePart;
 use ydb_grpc::ydb_proto::value::Value as Datum;
 
-use super::failure::Trouble;
+use super::failure::YdbError;
 use crate::engine::Failure;
 use crate::engine::sql;
 use crate::workload::value::{Money, Rate, Timestamp};
@@ -45,10 +45,10 @@ impl Gathered {
     ///
     /// # Errors
     /// If the server has left out rows.
-    pub fn take(&mut self, part: ExecuteQueryResponsePart) -> Result<(), Trouble> {
+    pub fn take(&mut self, part: ExecuteQueryResponsePart) -> Result<(), YdbError> {
         let Some(set) = part.result_set else { return Ok(()) };
         if set.truncated {
-            return Err(Trouble::Unreadable("YDB has left out rows of its answer".to_owned()));
+            return Err(YdbError::Unreadable("YDB has left out rows of its answer".to_owned()));
         }
         let rows = self.0.entry(part.result_set_index).or_default();
         if rows.columns.is_empty() {
@@ -62,8 +62,8 @@ impl Gathered {
     ///
     /// # Errors
     /// If the answer has none: nothing is known then, not even that there are no rows.
-    pub fn only(mut self) -> Result<Rows, Trouble> {
-        self.set(0).ok_or_else(|| Trouble::Unreadable("YDB has answered a query without a set of rows".to_owned()))
+    pub fn only(mut self) -> Result<Rows, YdbError> {
+        self.set(0).ok_or_else(|| YdbError::Unreadable("YDB has answered a query without a set of rows".to_owned()))
     }
 
     /// The set of a number, once; none if the answer has none.
@@ -176,13 +176,15 @@ mod tests {
         gathered.take(part(5, false)).unwrap();
         gathered.take(part(2, false)).unwrap();
         assert_eq!(gathered.set(0).map(|rows| rows.rows.len()), Some(7));
-        assert!(matches!(gathered.take(part(1, true)), Err(Trouble::Unreadable(why)) if why.contains("left out rows")));
+        assert!(
+            matches!(gathered.take(part(1, true)), Err(YdbError::Unreadable(why)) if why.contains("left out rows"))
+        );
         // No rows, and no set.
         let mut empty = Gathered::default();
         empty.take(part(0, false)).unwrap();
         assert_eq!(empty.only().map(|rows| rows.rows.len()), Ok(0));
         let mut bare = Gathered::default();
         bare.take(ExecuteQueryResponsePart::default()).unwrap();
-        assert!(matches!(bare.only(), Err(Trouble::Unreadable(why)) if why.contains("without a set of rows")));
+        assert!(matches!(bare.only(), Err(YdbError::Unreadable(why)) if why.contains("without a set of rows")));
     }
 }

@@ -16,7 +16,7 @@ use ydb_grpc::ydb_proto::query::{
 };
 
 use super::connect::{Channel, LARGEST_ANSWER};
-use super::failure::{Trouble, succeeded};
+use super::failure::{YdbError, succeeded};
 use super::query::Parameters;
 use super::reply::Gathered;
 
@@ -67,14 +67,14 @@ pub struct Session {
 
 impl Session {
     /// Opens a session.
-    pub async fn open(channel: Channel) -> Result<Session, Trouble> {
+    pub async fn open(channel: Channel) -> Result<Session, YdbError> {
         let mut service = QueryServiceClient::new(channel).max_decoding_message_size(LARGEST_ANSWER);
         let made = service.create_session(CreateSessionRequest {}).await?.into_inner();
         succeeded(made.status, &made.issues)?;
         let request = AttachSessionRequest { session_id: made.session_id.clone() };
         let mut attached = service.attach_session(request).await?.into_inner();
         let state = attached.message().await?;
-        let state = state.ok_or_else(|| Trouble::Unreadable("YDB ended a session as it began".to_owned()))?;
+        let state = state.ok_or_else(|| YdbError::Unreadable("YDB ended a session as it began".to_owned()))?;
         succeeded(state.status, &state.issues)?;
         Ok(Session { service, id: made.session_id, _attached: attached })
     }
@@ -85,7 +85,7 @@ impl Session {
         text: String,
         parameters: Parameters,
         within: Within,
-    ) -> Result<Streaming<ExecuteQueryResponsePart>, Trouble> {
+    ) -> Result<Streaming<ExecuteQueryResponsePart>, YdbError> {
         let request = ExecuteQueryRequest {
             session_id: self.id.clone(),
             exec_mode: ExecMode::Execute.into(),
@@ -105,7 +105,7 @@ impl Session {
         text: String,
         parameters: Parameters,
         within: Within,
-    ) -> Result<(Gathered, Option<String>), Trouble> {
+    ) -> Result<(Gathered, Option<String>), YdbError> {
         let mut parts = self.begin(text, parameters, within).await?;
         let (mut gathered, mut transaction, mut answered) = (Gathered::default(), None, false);
         while let Some(part) = parts.message().await? {
@@ -118,34 +118,34 @@ impl Session {
         }
         match answered {
             true => Ok((gathered, transaction)),
-            false => Err(Trouble::Lost { code: tonic::Code::Unknown, detail: "an answer without an end".to_owned() }),
+            false => Err(YdbError::Lost { code: tonic::Code::Unknown, detail: "an answer without an end".to_owned() }),
         }
     }
 
     /// Commits a transaction.
-    pub async fn commit(&mut self, transaction: String) -> Result<(), Trouble> {
+    pub async fn commit(&mut self, transaction: String) -> Result<(), YdbError> {
         let request = CommitTransactionRequest { session_id: self.id.clone(), tx_id: transaction };
         let answer = self.service.commit_transaction(request).await?.into_inner();
         succeeded(answer.status, &answer.issues)
     }
 
     /// Rolls a transaction back, if it is still there.
-    pub async fn roll_back(&mut self, transaction: String) -> Result<(), Trouble> {
+    pub async fn roll_back(&mut self, transaction: String) -> Result<(), YdbError> {
         let request = RollbackTransactionRequest { session_id: self.id.clone(), tx_id: transaction };
         let answer = self.service.rollback_transaction(request).await?.into_inner();
         match succeeded(answer.status, &answer.issues) {
-            Err(trouble) if trouble.is_absent() => Ok(()),
+            Err(error) if error.is_absent() => Ok(()),
             done => done,
         }
     }
 }
 
 /// Does something that may be done twice, again after errors that pass.
-pub async fn persistently<T>(mut work: impl AsyncFnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
+pub async fn persistently<T>(mut work: impl AsyncFnMut() -> Result<T, YdbError>) -> Result<T, YdbError> {
     let mut pause = PAUSE;
     for _ in 0..REPEATS {
         match work().await {
-            Err(trouble) if trouble.may_repeat() => tracing::debug!("sent again: {trouble}"),
+            Err(error) if error.may_repeat() => tracing::debug!("sent again: {error}"),
             done => return done,
         }
         tokio::time::sleep(pause).await;

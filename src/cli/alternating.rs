@@ -46,7 +46,7 @@ pub(super) struct Side {
 }
 
 /// A loaded database, and runs on copies of it.
-pub(super) struct Turns {
+pub(super) struct AlternatingRuns {
     /// The command line.
     command: &'static str,
     pub(super) origin: Place,
@@ -66,7 +66,7 @@ pub(super) enum Turn {
     Stopped,
 }
 
-impl Turns {
+impl AlternatingRuns {
     /// Finds a place for the database of a plan: a private one or a file, or, if `own_server`, a server of the user's.
     pub(super) fn new(
         command: &'static str,
@@ -74,7 +74,7 @@ impl Turns {
         mut plan: Plan,
         out: Option<PathBuf>,
         own_server: bool,
-    ) -> Result<Turns, Error> {
+    ) -> Result<AlternatingRuns, Error> {
         let db = plan.db(workload);
         db.check()?;
         plan.scale.get_or_insert(SCALE);
@@ -87,8 +87,7 @@ impl Turns {
         let is_server = matches!(origin, Place::Server { .. });
         if is_server && !own_server {
             return Err(Error::Usage(
-                "each run begins with a copy of the same database, which Graymark makes of private servers and files \
-                 alone: give --db \
+                "each run starts from a copy of the same database, and Graymark can copy only private servers and files: give --db \
                  postgres:local, mysql:local or sqlite:FILE; for another server, set it by scripts (graymark ab \
                  --a-before, --b-before), \
                  or run each setting with graymark run and use graymark compare"
@@ -99,7 +98,7 @@ impl Turns {
             return Err(Error::Usage(format!("{} already exists: give a new place for the database", origin.url())));
         }
         plan.db = Some(db);
-        Ok(Turns { command, origin, plan, out, interrupt: Interrupt::listen()?, others: RefCell::default() })
+        Ok(AlternatingRuns { command, origin, plan, out, interrupt: Interrupt::listen()?, others: RefCell::default() })
     }
 
     /// What listens for Ctrl-C.

@@ -26,7 +26,7 @@ pub(crate) struct Planned<'a> {
 
 /// Why a run that is paced and long enough to be valid cannot be valid, with the option that fixes it. Empty for
 /// workloads without a standard and for all other runs.
-pub(crate) fn obstacles(workload: &str, planned: &Planned) -> Vec<String> {
+pub(crate) fn plan_violations(workload: &str, planned: &Planned) -> Vec<String> {
     let Some(requirements) = &standard(workload).requirements else { return Vec::new() };
     if !planned.paced || planned.interval_s < requirements.interval_s {
         return Vec::new();
@@ -84,25 +84,25 @@ mod tests {
             isolation: "repeatable read",
             durability: &durability,
         };
-        assert_eq!(obstacles(Tpcc::NAME, &good), Vec::<String>::new());
-        let told = |planned: Planned, clause: &str| {
-            let all = obstacles(Tpcc::NAME, &planned);
+        assert_eq!(plan_violations(Tpcc::NAME, &good), Vec::<String>::new());
+        let expect = |planned: Planned, clause: &str| {
+            let all = plan_violations(Tpcc::NAME, &planned);
             assert!(all.len() == 1 && all[0].contains(&format!("clause {clause}")), "{all:?}");
         };
-        told(Planned { isolation: "read committed with row locks", ..good.clone() }, "3.4");
-        told(Planned { checked: false, ..good.clone() }, "3.3.2");
-        told(Planned { standard_mix: false, ..good.clone() }, "5.2.3");
-        told(Planned { faults: 2, ..good.clone() }, "5.5.1.2: faults are planned");
+        expect(Planned { isolation: "read committed with row locks", ..good.clone() }, "3.4");
+        expect(Planned { checked: false, ..good.clone() }, "3.3.2");
+        expect(Planned { standard_mix: false, ..good.clone() }, "5.2.3");
+        expect(Planned { faults: 2, ..good.clone() }, "5.5.1.2: faults are planned");
         let lost = Durability {
             class: DurabilityClass::MayLoseCommits.into(),
             risks: vec!["fsync = off".to_owned()],
             ..Durability::default()
         };
-        told(Planned { durability: &lost, ..good.clone() }, "3.5");
+        expect(Planned { durability: &lost, ..good.clone() }, "3.5");
         // These runs cannot be mistaken for valid ones.
         let weak = Planned { isolation: "read committed", ..good };
-        assert!(obstacles(Tpcc::NAME, &Planned { interval_s: 7_199.0, ..weak.clone() }).is_empty());
-        assert!(obstacles(Tpcc::NAME, &Planned { paced: false, ..weak.clone() }).is_empty());
-        assert!(obstacles(DebitCredit::NAME, &weak).is_empty());
+        assert!(plan_violations(Tpcc::NAME, &Planned { interval_s: 7_199.0, ..weak.clone() }).is_empty());
+        assert!(plan_violations(Tpcc::NAME, &Planned { paced: false, ..weak.clone() }).is_empty());
+        assert!(plan_violations(DebitCredit::NAME, &weak).is_empty());
     }
 }

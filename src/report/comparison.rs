@@ -27,7 +27,7 @@ pub fn change(comparison: &Comparison, a: f64, b: f64) -> String {
 }
 
 /// A mean, with its standard error if there is one.
-pub fn told(known: Option<Known>) -> String {
+pub fn mean(known: Option<Known>) -> String {
     let text = |of: Known| match of.standard_error {
         Some(error) => format!("{} ± {}", significant(of.mean), significant(error)),
         None => significant(of.mean),
@@ -99,7 +99,7 @@ pub(crate) fn rows(comparison: &Comparison) -> Vec<Vec<String>> {
             [Some(change), ..] => format!("{change:+.1} %"),
             _ => UNKNOWN.to_owned(),
         };
-        vec![what, told(a), told(b), moved]
+        vec![what, mean(a), mean(b), moved]
     }));
     rows
 }

@@ -18,7 +18,7 @@ use crate::workload::{Users, Workload};
 
 /// The plan as executed: missing values come from the database or the defaults. `loaded` is the content of the
 /// database, if it was queried.
-pub(super) fn settle<W: Workload>(
+pub(super) fn resolve<W: Workload>(
     asked: Plan,
     defaults: &Defaults,
     loaded: Option<&Manifest>,
@@ -90,7 +90,7 @@ pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u3
             }
             let scale = asked.scale;
             population::within::<W>(scale.unwrap_or(SCALE), profile::<W>(&asked, None)?)?;
-            let plan = settle::<W>(asked, defaults, None)?;
+            let plan = resolve::<W>(asked, defaults, None)?;
             followed::<W>(terminal, plan.pace, scale.unwrap_or(u32::MAX))?;
             // A random seed is drawn by the run itself.
             Ok(Plan { seed: plan.asked.seed, ..plan.file() })
