@@ -168,7 +168,7 @@ fn at_work(place: &Path, duration: &str) -> Working {
 fn lines_that_are_lost_break_the_rule() {
     let place = loaded();
     let record = place.path().join("record");
-    let working = at_work(place.path(), "20s");
+    let working = at_work(place.path(), "10s");
     File::options().write(true).truncate(true).open(record.join(file::DELIVERIES)).unwrap();
     let (_, done) = working.end();
     assert_eq!(done.code, Some(0), "{done:?}");

@@ -21,7 +21,8 @@ const ROWS: [(&str, u64); 6] = [
 #[test]
 fn the_profile_sets_the_run_and_flags_win() {
     let place = loaded();
-    let run = ["run", "--db", "sqlite:loaded.db", "--profile", "virtuoso", "--duration", "2s", "--json"];
+    let run =
+        ["run", "--db", "sqlite:loaded.db", "--profile", "virtuoso", "--duration", "2s", "--check", "none", "--json"];
     let summary = succeed(place.path(), &run).json();
     let figures = ["clients", "scale", "ramp_up_s", "pace", "profile"].map(|key| summary[key].clone());
     assert_eq!(
@@ -49,9 +50,8 @@ fn the_profile_sets_the_run_and_flags_win() {
     assert!(summary["maintenance"].as_array().unwrap().len() >= 2, "{}", summary["maintenance"]);
 
     // A run that asks for no profile is told without one.
-    let plain =
-        succeed(place.path(), &["run", "--db", "sqlite:loaded.db", "--duration", "3s", "--ramp-up", "0s", "--json"])
-            .json();
+    let plain = ["run", "--db", "sqlite:loaded.db", "--duration", "1s", "--ramp-up", "0s", "--check", "none", "--json"];
+    let plain = succeed(place.path(), &plain).json();
     assert_eq!((&plain["profile"], &plain["clients"]), (&Value::Null, &Value::from(4)));
 }
 

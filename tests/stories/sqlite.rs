@@ -139,7 +139,7 @@ fn what_is_loaded_is_not_loaded_over() {
     let (_directory, options) = loaded();
     let engine = open(&options);
     let Err(Error::Usage(why)) = load(&engine, &manifest(true), &|_| {}) else { panic!("loaded twice") };
-    assert!(why.contains("loaded already (scale 1, seed 1998"), "{why}");
+    assert!(why.contains("already loaded (scale 1, seed 1998"), "{why}");
     block_on(Engine::<Tpcc>::drop_tables(&engine)).unwrap();
     assert_eq!(database_state(&engine), DatabaseState::Nothing);
     assert!(std::fs::metadata(&options.file).unwrap().len() < 100_000, "the space is given back");

@@ -69,7 +69,7 @@ fn given_directories_hold_the_tables_and_are_refused_where_they_would_be_copied(
         (["bench", "debitcredit", "--db", &format!("postgres:local?{directories}")], "add data=DIR"),
         (["load", "debitcredit", "--db", &format!("postgres:local?stripes=2&data=one&{directories}x,y")], "stripes="),
         (["load", "debitcredit", "--db", "postgres:local?stripes=60&data=two"], "give at most"),
-        (["sweep", "grid", "clients=1", &format!("--db={url}")], "copied"),
+        (["sweep", "grid", "clients=1", &format!("--db={url}")], "copies"),
     ] {
         run(place.path(), &arguments).refused(2, &[words]);
     }

@@ -24,7 +24,6 @@ use crate::conformance;
 use crate::support::bank::{Bank, Kind, of_sqlite};
 use crate::support::command::{files, graymark, run, start, succeed};
 use crate::support::consistency_faults::{faults, work};
-use crate::support::model::Model;
 use crate::support::wire::{Swallowed, Wire};
 use crate::support::ydb::{Fault, TOKEN, What, When, YdbServer};
 use crate::support::{self, dump, faults as of_seed, suite, yql};
@@ -59,9 +58,10 @@ fn tpcc_conforms() {
         let rows = async |table: &Table, sink: &mut dyn RowSink| {
             dump::sqlite(&copy(&server, "tpcc", &place), table, sink);
         };
-        let model = Model::new(&suite::population());
-        suite::conforms(&engine, model, suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
-        conformance::side_by_side(&engine).await;
+        suite::conforms(&engine, conformance::MODEL.clone(), suite::SCRIPT, rows)
+            .await
+            .unwrap_or_else(|why| panic!("{why}"));
+        conformance::work_side_by_side(&engine).await;
         let plant = async |sql: &str| server.with_rows("tpcc", |rows| rows.execute_batch(sql).unwrap());
         of_seed::are_found(&engine, &manifest, plant).await;
     });
