@@ -136,7 +136,7 @@ fn a_record_that_was_killed_before_its_check_is_no_baseline() {
     let list = succeed(place.path(), &["list", "."]).out;
     let line = list.lines().find(|line| line.contains(name)).unwrap();
     assert!(line.contains("unfinished") && line.contains("not checked"), "{list}");
-    let report = succeed(place.path(), &["report", name]).out;
+    let report = succeed(place.path(), &["report", name, "--full"]).out;
     assert!(report.contains("Not checked after the run: the command ended before the check."), "{report}");
 }
 
