@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use graymark::history::{Access, Head, History, Versions};
-use graymark::measure::process::usage;
+use graymark::measure::process::{peak_rss_bytes, usage};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -49,7 +49,7 @@ fn main() {
             found.keys,
             found.dependencies,
             after.user_s + after.system_s - before.user_s - before.system_s,
-            after.peak_rss_bytes as f64 / 1_048_576.0,
+            peak_rss_bytes() as f64 / 1_048_576.0,
             found.counts
         );
         assert_eq!(found.counts.is_empty(), !planted, "{found:?}");

@@ -126,7 +126,10 @@ fn way(path: &Path) -> io::Result<Way> {
 }
 
 /// Resolves the links of a path, each of which has to belong to the user or to root. A missing tail is kept as it is.
-fn resolved(path: &Path) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// If a link belongs to another user or leads in a circle, or cannot be read.
+pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).collect::<VecDeque<OsString>>();
     let (mut at, mut left, mut links) = (PathBuf::new(), parts(&std::path::absolute(path)?), 0);
     while let Some(part) = left.pop_front() {

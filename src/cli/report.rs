@@ -53,6 +53,7 @@ fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
 
 /// Refuses to replace a file that Graymark did not write.
 fn replaceable(to: &Path) -> Result<(), Error> {
+    link_safe::resolved(to).map_err(|error| unwritable(to, &error))?;
     let ours = || link_safe::read_to_string(to).is_ok_and(|there| there.contains(GENERATOR_MARK));
     // A non-regular file, such as standard output, is written to, not replaced.
     if to.is_file() && !ours() {
@@ -67,8 +68,11 @@ fn replaceable(to: &Path) -> Result<(), Error> {
 /// Writes a page; only pages written by Graymark are replaced.
 pub(super) fn put_page(to: &Path, page: &str) -> Result<(), Error> {
     replaceable(to)?;
-    link_safe::write(to, page.as_bytes())
-        .map_err(|error| Error::Output(format!("cannot write {}: {error}; give --html=FILE another", to.display())))
+    link_safe::write(to, page.as_bytes()).map_err(|error| unwritable(to, &error))
+}
+
+fn unwritable(to: &Path, error: &std::io::Error) -> Error {
+    Error::Output(format!("cannot write {}: {error}; give --html=FILE another", to.display()))
 }
 
 fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {

@@ -1,4 +1,4 @@
-//! AlternatingRuns a panic of a driver library into an error of the request, so that Graymark goes on.
+//! Turns a panic of a driver library into an error of the request, so that Graymark goes on.
 
 use std::any::Any;
 use std::future::Future;

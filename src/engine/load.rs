@@ -233,8 +233,8 @@ pub fn resumes_load(database_state: DatabaseState, manifest: &Manifest) -> Resul
     }))
 }
 
-/// As [`resumes_load`], for engines where another database is easy to use; `other` is what the message suggests, such as
-/// `another file`.
+/// As [`resumes_load`], for engines where another database is easy to use; `other` is what the message suggests, such
+/// as `another file`.
 pub fn resumes_load_or_suggests(database_state: &DatabaseState, wanted: &Manifest, other: &str) -> Result<bool, Error> {
     Err(Error::Usage(match database_state {
         DatabaseState::Nothing => return Ok(false),

@@ -47,6 +47,7 @@ mod within;
 
 use std::path::{Path, PathBuf};
 
+use crate::link_safe;
 use crate::record::{Error, Record, writer};
 use crate::result::acid::Acid;
 use crate::result::format::file;
@@ -82,6 +83,8 @@ pub fn write(directory: &Path) -> Result<Paths, Error> {
 
 /// As [`write`], returning the record, because reading the record of a long run is slow.
 pub(crate) fn written(directory: &Path) -> Result<Written, Error> {
+    // The reports are not written through a link of another user.
+    link_safe::resolved(directory).map_err(|source| Error::Write { path: directory.to_owned(), source })?;
     let record = Record::open(directory)?;
     let of_no_run = if record.summary.is_none() { write_of_no_run(&record)? } else { None };
     if let Some(paths) = of_no_run {

@@ -71,6 +71,11 @@ fn is_closed(server: &Server) {
             client(&["-h", "127.0.0.1", "-P", &port], password, &["Access denied"]);
         }
     }
+    // The file with the statements of its start has the password, and is gone.
+    for entry in std::fs::read_dir(socket.parent().unwrap()).unwrap().map(Result::unwrap) {
+        let text = if entry.file_type().unwrap().is_file() { std::fs::read(entry.path()).unwrap() } else { Vec::new() };
+        assert!(!String::from_utf8_lossy(&text).contains(server.password()), "{:?}", entry.path());
+    }
     stranger::sees_nothing(
         &[server.data(), socket.parent().unwrap()],
         &[&server.data().join("graymark.password"), &server.data().join("ibdata1")],

@@ -205,7 +205,7 @@ fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
         let all: u64 = report.tables.iter().map(|(_, rows)| rows).sum();
         assert!(report.resumed_rows > 0 && report.resumed_rows + report.rows == all, "{report:?}");
         let again = Engine::<Tpcc>::load(&engine, &manifest, &population, 2, &|_| {}).await.unwrap_err();
-        assert!(again.to_string().contains("loaded already"), "{again}");
+        assert!(again.to_string().contains("already loaded"), "{again}");
 
         let terminals = Tpcc::terminals(1, &Tpcc::parameters(&population), 42).unwrap();
         let mut terminal = Tpcc::terminal(&terminals, 0);

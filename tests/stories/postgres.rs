@@ -437,7 +437,7 @@ fn a_database_that_may_not_be_written_says_so() {
                 .await
                 .unwrap();
         let denied = load(&bob, &manifest).await.unwrap_err().to_string();
-        assert!(denied.contains("permission denied") && denied.contains("CREATE granted"), "{denied}");
+        assert!(denied.contains("permission denied") && denied.contains("GRANT CREATE"), "{denied}");
         user.batch_execute("ALTER DATABASE postgres SET default_transaction_read_only = on").await.unwrap();
         let engine = open(&server.url(), Via::Procedures).await.unwrap();
         let standby = load(&engine, &manifest).await.unwrap_err().to_string();

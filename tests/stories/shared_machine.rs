@@ -83,6 +83,15 @@ fn nothing_is_written_through_links_of_another_user() {
         .refused(4, &["manual is a symbolic link of another user"]);
     fs::rename(place.join("manual"), place.join("graymark-runs")).unwrap();
     run(place, &short).refused(4, &["graymark-runs is a symbolic link of another user"]);
+    // A record behind a link: its page is not written, and no file behind a link is read to see whose it is.
+    fs::rename(place.join("graymark-runs"), place.join("manual")).unwrap();
+    let page = place.join("a/report.html");
+    fs::write(&page, "of root alone").unwrap();
+    symlink(place, place.join("back")).unwrap();
+    lchown(place.join("back"), Some(ANOTHER), None).unwrap();
+    run(place, &["report", "back/a"]).refused(4, &["back is a symbolic link of another user"]);
+    assert_eq!(fs::read_to_string(&page).unwrap(), "of root alone");
+    run(place, &["report", "a", "b", "--html=back/a/report.html"]).refused(4, &["back is a symbolic link of another"]);
     assert_eq!(fs::read_dir(place.join("elsewhere")).unwrap().count(), 0);
 }
 

@@ -193,7 +193,7 @@ fn mistakes_are_reported_in_one_line() {
     std::fs::write(place.path().join("letter"), "dear").unwrap();
     refused(&format!("virtuoso:local?data={}", place.path().display()), 2, &["neither empty"]);
     let statements = support::options("virtuoso:local", graymark::result::Via::Statements);
-    assert!(Virtuoso::open(statements).unwrap_err().to_string().contains("by procedures"));
+    assert!(Virtuoso::open(statements).unwrap_err().to_string().contains("only --via procedures"));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use nix::unistd::{Uid, UnlinkatFlags, unlinkat};
 
 use super::owner::Owner;
 use crate::engine::Error;
+use crate::link_safe;
 
 /// Mode for the owner alone.
 const CLOSED: u32 = 0o700;
@@ -185,8 +186,8 @@ pub(super) fn make(path: &Path) -> io::Result<()> {
 
 /// The path of a directory with links resolved; parents are created if necessary.
 ///
-/// As root, refuses a path below a directory that others can write to: they could replace what Graymark creates there
-/// by links.
+/// Refuses links of other users. As root, also refuses a path below a directory that others can write to: they could
+/// replace what Graymark creates there by links.
 ///
 /// # Errors
 /// If it is refused or cannot be created.
@@ -196,8 +197,10 @@ pub(super) fn resolved(path: &Path, as_root: bool) -> Result<PathBuf, Error> {
     let (Some(above), Some(name)) = (whole.parent(), whole.file_name()) else {
         return Err(Error::Usage(format!("{} cannot be a data directory", path.display())));
     };
-    let there = above.ancestors().find(|directory| directory.exists()).unwrap_or(above);
-    let there = fs::canonicalize(there).map_err(|error| failed(&error))?;
+    let above = link_safe::resolved(above).map_err(|error| {
+        Error::Usage(format!("cannot use the directory {}: {error}; give the path without links", path.display()))
+    })?;
+    let there = above.ancestors().find(|directory| directory.exists()).unwrap_or(&above);
     for directory in there.ancestors().filter(|_| as_root) {
         let metadata = fs::metadata(directory).map_err(|error| failed(&error))?;
         if !is_roots(&metadata) {
@@ -210,8 +213,11 @@ pub(super) fn resolved(path: &Path, as_root: bool) -> Result<PathBuf, Error> {
             )));
         }
     }
-    fs::create_dir_all(above).map_err(|error| failed(&error))?;
-    let above = fs::canonicalize(above).map_err(|error| failed(&error))?;
+    fs::create_dir_all(&above).map_err(|error| failed(&error))?;
+    // Another user may have put a link there meanwhile.
+    if link_safe::resolved(&above).map_err(|error| failed(&error))? != above {
+        return Err(failed(&io::Error::other("it has changed meanwhile")));
+    }
     Ok(above.join(name))
 }
 
@@ -290,5 +296,21 @@ mod tests {
         assert!(resolve("new/data").is_ok(), "it is as /tmp");
         std::os::unix::fs::chown(place.path().join("new"), Some(65_534), None).unwrap();
         assert!(resolve("new/deep/data").is_err() && !place.path().join("new/deep").exists());
+        // The link of another user, in a directory of his and in one such as /tmp.
+        let target = place.path().join("roots");
+        make(&target).unwrap();
+        fs::create_dir(place.path().join("sticky")).unwrap();
+        fs::set_permissions(place.path().join("sticky"), Permissions::from_mode(0o1777)).unwrap();
+        for below in ["new", "sticky"] {
+            let link = place.path().join(below).join("link");
+            symlink(&target, &link).unwrap();
+            std::os::unix::fs::lchown(&link, Some(65_534), None).unwrap();
+            let refused = resolve(&format!("{below}/link/data")).unwrap_err().to_string();
+            assert!(refused.contains("symbolic link of another user (65534)"), "{refused}");
+        }
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+        // One of root's is followed.
+        symlink(&target, place.path().join("own")).unwrap();
+        assert_eq!(resolve("own/deep/data").unwrap(), fs::canonicalize(&target).unwrap().join("deep/data"));
     }
 }

@@ -129,6 +129,11 @@ impl Home {
         Ok(path)
     }
 
+    /// Removes a file from the server's temporary directory, if it exists.
+    pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
+        Directory::open(self.place(), self.owner)?.remove(name)
+    }
+
     /// Runs a server program on the data directory. If it fails, the error contains the first line of its output with
     /// one of the words in `telling`.
     pub(super) fn run(&self, command: Command, telling: &[&str]) -> Result<(), Error> {

@@ -20,6 +20,8 @@ pub const USER: &str = "root";
 /// The log message of a server that accepts connections.
 const READY: &str = "ready for connections";
 const SOCKET: &str = "mariadb.sock";
+/// The statements of its start: they set the password.
+const INIT_FILE: &str = "close.sql";
 /// The directory that is accessible to SQL.
 const FILES: &str = "files";
 /// Executed at each start before clients can connect, with the password filled in.
@@ -167,7 +169,7 @@ impl Kind for MariaDb {
 
     fn arrange(&self, command: &mut Command, home: &Home, port: u16, password: &Password) -> Result<(), Error> {
         let close = if self.programs.make == Make::MySql { CLOSE_MYSQL } else { CLOSE };
-        let close = home.write("close.sql", &close.replace("{password}", password.reveal()))?;
+        let close = home.write(INIT_FILE, &close.replace("{password}", password.reveal()))?;
         let configure = |command: &mut Command| self.configure(command, home, port, &close);
         configure(command);
         let Some(member) = &self.member else { return Ok(()) };
@@ -181,6 +183,11 @@ impl Kind for MariaDb {
     fn is_ready(home: &Home, _: u32) -> bool {
         let log = home.log();
         if Member::is_in(home) { Member::is_ready(&log) } else { log.contains(READY) }
+    }
+
+    /// The file has the password as text.
+    fn started(home: &Home) -> Result<(), Error> {
+        home.remove(INIT_FILE)
     }
 
     /// The last error only says that the server aborts.

@@ -84,6 +84,14 @@ pub trait Kind: Debug {
     /// Whether a process accepts connections.
     fn is_ready(home: &Home, pid: u32) -> bool;
 
+    /// Called when the server accepts connections: removes what it needed only for its start.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    fn started(_home: &Home) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The line of a log that says why a server did not start, if it is not the last one.
     fn reason(log: &str) -> Option<&str>;
 
@@ -361,11 +369,12 @@ impl<K: Kind> Server<K> {
         self.begin()?;
         let ready = self.process.wait_until(|pid| K::is_ready(&self.home, pid));
         tracing::info!(pid = self.pid(), ready = ready.is_ok(), "the private {} was waited for", self.kind.name());
-        ready.map_err(|why| {
+        let ready = ready.map_err(|why| {
             let log = self.home.log();
             let line = K::reason(&log).or_else(|| home::last_line(&log)).unwrap_or("its log is empty").trim();
             Error::Database(format!("the private {} did not start ({why}): {line}", self.kind.name()))
-        })
+        });
+        ready.and_then(|()| K::started(&self.home))
     }
 
     /// Starts its process without waiting until it accepts connections.

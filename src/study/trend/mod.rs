@@ -86,8 +86,8 @@ pub struct Trend {
     pub left_out: usize,
 }
 
-/// TrendMetric records. TrendMetric each kind the last `most` count. `differing` says what else two records, the last before a step and
-/// the first after it, differ in.
+/// The trend of records: of each kind the last `most` count. `differing` says what else two records, the last before a
+/// step and the first after it, differ in.
 pub fn of(
     records: &[Brief],
     of: TrendMetric,

@@ -61,7 +61,8 @@ pub fn of_command(what: &str, error: &tokio_postgres::Error) -> Error {
     let advice = match refusal.code() {
         code if *code == SqlState::DISK_FULL => "; make room on the server's disk and start the same command again",
         code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
-            "; connect as a user who may create schemas and tables there, or have CREATE granted on the database"
+            "; connect as the owner of Graymark's tables, or for a load as a user who may create schemas and tables \
+             there (GRANT CREATE ON DATABASE)"
         }
         code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
             "; it is a standby or set read-only: connect to the primary"

@@ -304,7 +304,7 @@ impl Target {
                 cause = error.source();
             }
             let what = format!("cannot connect to {} at {}", self.url(), node.address());
-            YdbError::Lost { code: tonic::Code::Unavailable, detail: detail }.of_command(&what)
+            YdbError::Lost { code: tonic::Code::Unavailable, detail }.of_command(&what)
         };
         let scheme = if self.secure { "https" } else { "http" };
         let endpoint =
