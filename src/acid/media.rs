@@ -29,7 +29,8 @@ fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateS
 /// The error for a server that cannot be restored.
 pub(super) fn unsupported() -> Error {
     Error::Usage(
-        "--crash media needs a private PostgreSQL: give postgres:local. Graymark cannot back up other databases or keep a second copy of their log"
+        "--crash media needs a private PostgreSQL: give postgres:local. Graymark cannot back up other databases or \
+         keep a second copy of their log"
             .to_owned(),
     )
 }

@@ -251,7 +251,8 @@ impl Visitor for AcidTests<'_> {
         let equals = |server: &dyn PrivateServer| server.members() > 1 && server.nodes().is_none();
         if self.crashes > 0 && self.scripts.is_none() && engine.private_server().is_some_and(equals) {
             return Err(Error::Usage(
-                "--crash kills the whole database and does not support clusters: remove nodes=. To test the loss of one node, use graymark bench --fault '20s: kill node 2'"
+                "--crash kills the whole database and does not support clusters: remove nodes=. To test the loss of \
+                 one node, use graymark bench --fault '20s: kill node 2'"
                     .to_owned(),
             ));
         }
@@ -371,7 +372,8 @@ impl AcidTests<'_> {
         match requests.ask(async |engine: &dyn Engine<W>| engine.procedures().await)? {
             None => Ok(None),
             Some(Procedures::Other(names)) => Err(Error::Database(format!(
-                "the stored procedures in {url} are of another version of Graymark, or were changed ({}): reinstall them with graymark load \
+                "the stored procedures in {url} are of another version of Graymark, or were changed ({}): reinstall \
+                 them with graymark load \
                  {} --procedures-only",
                 names.join(", "),
                 W::NAME

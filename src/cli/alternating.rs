@@ -87,7 +87,8 @@ impl AlternatingRuns {
         let is_server = matches!(origin, Place::Server { .. });
         if is_server && !own_server {
             return Err(Error::Usage(
-                "each run starts from a copy of the same database, and Graymark can copy only private servers and files: give --db \
+                "each run starts from a copy of the same database, and Graymark can copy only private servers and \
+                 files: give --db \
                  postgres:local, mysql:local or sqlite:FILE; for another server, set it by scripts (graymark ab \
                  --a-before, --b-before), \
                  or run each setting with graymark run and use graymark compare"

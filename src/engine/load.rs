@@ -84,7 +84,8 @@ impl<'a> Phases<'a> {
         };
         if let Some((table, number, rows)) = done.iter().find(|done| !known(done)) {
             return Err(Error::Usage(format!(
-                "part {number} of {table} was loaded with {rows} rows which is not a part of this population: remove the tables with \
+                "part {number} of {table} was loaded with {rows} rows, which is no part of this population: remove \
+                 the tables with \
                  graymark drop and load again"
             )));
         }
@@ -220,7 +221,8 @@ pub fn resumes_load(database_state: DatabaseState, manifest: &Manifest) -> Resul
         DatabaseState::Nothing => return Ok(false),
         DatabaseState::Unfinished(there) if there == *manifest => return Ok(true),
         DatabaseState::Unfinished(there) => format!(
-            "the database contains an unfinished load with other parameters (scale {}, seed {}): continue with those, or remove it with graymark drop",
+            "the database contains an unfinished load with other parameters (scale {}, seed {}): continue with those, \
+             or remove it with graymark drop",
             there.scale, there.seed
         ),
         DatabaseState::Complete(there) => format!(
@@ -240,7 +242,8 @@ pub fn resumes_load_or_suggests(database_state: &DatabaseState, wanted: &Manifes
         DatabaseState::Nothing => return Ok(false),
         DatabaseState::Unfinished(found) if found == wanted => return Ok(true),
         DatabaseState::Unfinished(found) => format!(
-            "it contains an unfinished load ({}), not the requested one ({}); continue it with its own parameters, or drop its tables first",
+            "it contains an unfinished load ({}), not the requested one ({}); continue it with its own parameters, or \
+             drop its tables first",
             describe(found),
             describe(wanted)
         ),

@@ -95,7 +95,8 @@ pub fn ensure_no_added_columns<'a>(
     }
     added.sort();
     Err(Error::Database(format!(
-        "nothing was dropped, for Graymark did not make these columns: {}; remove them first, or leave the tables there",
+        "nothing was dropped, for Graymark did not make these columns: {}; remove them first, or leave the tables \
+         there",
         added.join(", ")
     )))
 }

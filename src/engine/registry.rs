@@ -275,7 +275,8 @@ pub async fn open_probed(url: &DatabaseUrl) -> Result<Box<dyn ProbedServer>, Err
         "postgres" | "postgresql" => Ok(Box::new(postgres::probe::Server::open(url).await?)),
         "mysql" | "mariadb" => Ok(Box::new(mysql::probe::Server::open(url).await?)),
         _ => Err(Error::Usage(format!(
-            "graymark doctor supports only servers with the protocol of PostgreSQL or MySQL, not {url}: try graymark bench \
+            "graymark doctor supports only servers with the protocol of PostgreSQL or MySQL, not {url}: try graymark \
+             bench \
              debitcredit \
              -b 1 there"
         ))),

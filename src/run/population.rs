@@ -26,7 +26,8 @@ pub(crate) fn within<W: Workload>(scale: u32, profile: usize) -> Result<(), Erro
 pub(super) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<Procedures, Error> {
     match procedures {
         Procedures::Other(names) => Err(Error::Database(format!(
-            "the stored procedures in {url} are of another version of Graymark, or were changed ({}): reinstall them with graymark load \
+            "the stored procedures in {url} are of another version of Graymark, or were changed ({}): reinstall them \
+             with graymark load \
              {workload} --procedures-only",
             names.join(", ")
         ))),

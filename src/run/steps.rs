@@ -291,7 +291,8 @@ impl<W: Workload> Steps<'_, W> {
             Some(fault) => cannot(
                 fault,
                 &format!(
-                    "is a network fault, and Graymark has no relay for this {name}: it has one for a single host of postgres:, mysql: or virtuoso:; use a script of your own instead (script PATH)"
+                    "is a network fault, and Graymark has no relay for this {name}: it has one for a single host of \
+                     postgres:, mysql: or virtuoso:; use a script of your own instead (script PATH)"
                 ),
             ),
             None => Ok(()),

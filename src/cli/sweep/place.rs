@@ -86,7 +86,8 @@ impl Place {
                     Some(("cpus", _)) if series.cpus.is_some() => {}
                     Some(("stripes", directories)) if directories.parse::<u32>().is_err() => {
                         return Err(Error::Usage(
-                            "stripes= with directories supports only one database, and this command copies or creates databases: give a number, such as stripes=4"
+                            "stripes= with directories supports only one database, and this command copies or creates \
+                             databases: give a number, such as stripes=4"
                                 .to_owned(),
                         ));
                     }

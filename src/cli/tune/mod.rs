@@ -155,7 +155,8 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
 fn own_server(plan: &Plan, workload: WorkloadName) -> Result<(), Error> {
     match Place::of(&plan.db(workload), &Series::default(), plan.scale, Path::new(""))? {
         Place::Server { url } => Err(Error::Usage(format!(
-            "graymark tune restarts the server with changed settings, so it needs a private server or a SQLite file, not {url}: give --db postgres:local, mysql:local, virtuoso:local or sqlite:FILE, and try what it finds on \
+            "graymark tune restarts the server with changed settings, so it needs a private server or a SQLite file, \
+             not {url}: give --db postgres:local, mysql:local, virtuoso:local or sqlite:FILE, and try what it finds on \
              your server with graymark run and \
              graymark compare"
         ))),

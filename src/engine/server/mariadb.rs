@@ -324,7 +324,8 @@ fn find_programs(version: Option<&str>, made: Option<Make>) -> Result<Programs, 
     };
     let why = unusable.map(|why| format!(" ({why})")).unwrap_or_default();
     Err(Error::Database(format!(
-        "{wanted} found{there}: `apt-get install mariadb-server`, or set {VARIABLE} to the directories that have mariadbd \
+        "{wanted} found{there}: `apt-get install mariadb-server`, or set {VARIABLE} to the directories that have \
+         mariadbd \
          and mariadb-install-db (MySQL: mysqld), or `graymark engines --fetch mariadb@11.4`{why}"
     )))
 }

@@ -162,7 +162,8 @@ mod tests {
         assert_eq!(super::queries(&[traces[0]; 3], 2, Rows::Selects, Amounts::Cents).len(), 2);
         assert_eq!(
             super::queries(&traces, TOGETHER, Rows::Values, Amounts::Cents)[0].sql,
-            "WITH sought (n, v0, paid) AS (VALUES (0, 3, 1205),\n(1, 5, -7),\n(2, 6, 8)) SELECT n, count(*) FROM sought, \
+            "WITH sought (n, v0, paid) AS (VALUES (0, 3, 1205),\n(1, 5, -7),\n(2, 6, 8)) SELECT n, count(*) FROM \
+             sought, \
              history WHERE h_w_id = v0 AND h_amount = paid GROUP BY n"
         );
     }

@@ -212,7 +212,8 @@ fn spans(spreads: Vec<Vec<[(f64, f64); 2]>>) -> impl Iterator<Item = Layer> {
 /// How to read dots of points that were run once, or several times.
 fn means(repeated: bool) -> &'static str {
     if repeated {
-        "Each dot is the mean of the repeats of a point, its vertical line reaches from the lowest to the highest of them."
+        "Each dot is the mean of the repeats of a point, its vertical line reaches from the lowest to the highest of \
+         them."
     } else {
         "Each dot is a run."
     }

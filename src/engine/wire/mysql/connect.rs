@@ -449,7 +449,8 @@ impl Target {
 
     fn explain_cipher(&self) -> String {
         format!(
-            "{} has no TLS that Graymark has, too (TLS 1.3, or 1.2 with ECDHE): MySQL before 8.0.16 offers DHE only; use \
+            "{} has no TLS that Graymark has, too (TLS 1.3, or 1.2 with ECDHE): MySQL before 8.0.16 offers DHE only; \
+             use \
              a later server, or trust the network with ssl-mode=DISABLED",
             self.place()
         )

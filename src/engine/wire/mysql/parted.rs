@@ -30,9 +30,9 @@ pub(super) async fn partition_node(nodes: &[Server], number: usize, off: bool) -
     let isolate = format!("SET GLOBAL wsrep_provider_options = 'gmcast.isolate={}'", u8::from(off));
     let failed = |error| of_command(&format!("cannot cut node {number} off, or join it again"), &error);
     conn.query_drop(isolate).await.map_err(failed)?;
-    let partition_node = format!("node {number} was partitioned from the others");
+    let partition = format!("node {number} was partitioned from the others");
     if off {
-        return Ok(partition_node);
+        return Ok(partition);
     }
     let joined = async {
         conn.query_drop(CAUSAL).await.map_err(failed)?;
@@ -43,12 +43,9 @@ pub(super) async fn partition_node(nodes: &[Server], number: usize, off: bool) -
     };
     tokio::time::timeout(PATIENCE, joined).await.unwrap_or_else(|_| {
         let late = PATIENCE.as_secs();
-        Err(Error::Database(format!("{partition_node}, and had not joined them {late} s after the partition ended")))
+        Err(Error::Database(format!("{partition}, and had not joined them {late} s after the partition ended")))
     })?;
-    Ok(format!(
-        "{partition_node}; it was synchronized {:.1} s after the partition ended",
-        began.elapsed().as_secs_f64()
-    ))
+    Ok(format!("{partition}; it was synchronized {:.1} s after the partition ended", began.elapsed().as_secs_f64()))
 }
 
 /// Whether a node takes part in the cluster now: the others have received a message of it, and it has applied what they
