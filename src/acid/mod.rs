@@ -48,9 +48,9 @@ use crate::record::{RecordWriter, directory};
 use crate::report;
 use crate::result::acid::{Acid, Crash, Phenomenon, TestResult};
 use crate::result::format::{Status, file};
-use crate::result::{Event, Manifest, Procedures, Step, Via};
+use crate::result::{Event, Manifest, Step, Via};
 use crate::run::open::Visitor;
-use crate::run::population::{agree, complete};
+use crate::run::population::{agree, complete, own};
 use crate::run::requests::{Requests, Timeouts};
 use crate::run::{load as loading, open};
 use crate::workload::Workload;
@@ -371,14 +371,7 @@ impl AcidTests<'_> {
         agree::<W>(&self.plan, &manifest, url)?;
         match requests.ask(async |engine: &dyn Engine<W>| engine.procedures().await)? {
             None => Ok(None),
-            Some(Procedures::Other(names)) => Err(Error::Database(format!(
-                "the stored procedures in {url} are of another version of Graymark, or were changed ({}): reinstall \
-                 them with graymark load \
-                 {} --procedures-only",
-                names.join(", "),
-                W::NAME
-            ))),
-            Some(_) => Ok(Some(manifest)),
+            Some(procedures) => own(procedures, W::NAME, url).map(|_| Some(manifest)),
         }
     }
 }

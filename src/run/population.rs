@@ -23,12 +23,11 @@ pub(crate) fn within<W: Workload>(scale: u32, profile: usize) -> Result<(), Erro
 }
 
 /// Refuses stored procedures whose source is not this program's.
-pub(super) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<Procedures, Error> {
+pub(crate) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<Procedures, Error> {
     match procedures {
         Procedures::Other(names) => Err(Error::Database(format!(
-            "the stored procedures in {url} are of another version of Graymark, or were changed ({}): reinstall them \
-             with graymark load \
-             {workload} --procedures-only",
+            "the stored procedures in {url} are of another version of Graymark, were changed, or this user has no right \
+             to them ({}): reinstall them with graymark load {workload} --procedures-only, or grant EXECUTE on them",
             names.join(", ")
         ))),
         known => Ok(known),
@@ -39,7 +38,7 @@ pub(super) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<P
 pub(crate) fn agree<W: Workload>(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
     if let Some(scale) = plan.scale.filter(|scale| *scale != there.scale) {
         return Err(Error::Usage(format!(
-            "{url} holds {} {}, not {scale}: remove -w, or remove the tables first with graymark drop",
+            "{url} holds {} {}, not {scale}: leave out -w or -b, or remove the tables first with graymark drop",
             there.scale,
             unit::<W>(there.scale)
         )));

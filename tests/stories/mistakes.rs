@@ -199,7 +199,7 @@ fn tables_that_are_not_what_they_should_be() {
     let db = ["--db", "sqlite:loaded.db"];
     let with = |arguments: &[&str]| run(place.path(), &[arguments, &db].concat());
     for command in ["load", "bench", "run"] {
-        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "remove -w", "graymark drop"]);
+        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "leave out -w or -b", "graymark drop"]);
     }
     with(&["load", "--seed", "8"]).refused(USAGE, &["seed 7", "graymark drop"]);
     with(&["load", "--date", "2000-01-01T00:00:00Z"]).refused(USAGE, &["date", "graymark drop"]);
@@ -227,7 +227,8 @@ fn a_bank_that_is_not_what_it_should_be() {
     succeed(place.path(), &["load", "debitcredit", "--db", "sqlite:bank.db", "-b", "2", "--profile", "gray"]);
     let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", "sqlite:bank.db"]].concat());
     for command in ["load", "bench", "run"] {
-        with(&[command, "debitcredit", "-b", "3"]).refused(USAGE, &["2 branches, not 3", "remove -w", "graymark drop"]);
+        with(&[command, "debitcredit", "-b", "3"])
+            .refused(USAGE, &["2 branches, not 3", "leave out -w or -b", "graymark drop"]);
         with(&[command, "debitcredit", "--profile", "tpc-b"])
             .refused(USAGE, &["profile gray, not tpc-b", "graymark drop debitcredit"]);
         with(&[command, "debitcredit", "--profile", "grey"]).refused(USAGE, &["no profile `grey`"]);

@@ -547,5 +547,12 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
         user.query_drop("GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON tpcc.* TO ann").await.unwrap();
         let ann = format!("mysql://ann:open@{}", url.split_once('@').unwrap().1);
         assert_eq!(procedures(&ann)["unread"].as_array().map(Vec::len), Some(5));
+        // Who may drop them, but no table, drops none of them.
+        user.query_drop("GRANT ALTER ROUTINE ON tpcc.* TO ann").await.unwrap();
+        with(&ann, &["drop"]).refused(3, &["cannot remove the tables", "GRANT ALL ON"]);
+        assert_eq!(procedures(&url), "own");
+        // Who may not see them is told what could be missing.
+        user.query_drop("REVOKE EXECUTE, ALTER ROUTINE ON tpcc.* FROM ann").await.unwrap();
+        with(&ann, &["run"]).refused(3, &["has no right to them", "grant EXECUTE on them"]);
     });
 }

@@ -74,7 +74,7 @@ impl Place {
         clear(temporary);
         let cannot = |error: &std::io::Error| failed("cannot make a temporary directory", error);
         // Checked, and resolved: a link in a directory of another user could lead elsewhere.
-        let temporary = directory::resolved(&temporary.join(PREFIX), owner.is_some())?;
+        let temporary = directory::resolved(&temporary.join(format!("{PREFIX}{what}")), owner.is_some())?;
         let temporary = temporary.parent().unwrap_or(&temporary);
         // Whatever the umask: others could exchange what is in it.
         let made = tempfile::Builder::new()

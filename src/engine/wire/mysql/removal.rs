@@ -25,20 +25,19 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error
     if !ownership::can_drop(catalog::database_state(&mut conn, database, sql).await?)? {
         return release(guard).await;
     }
-    let mut tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
     conn.query_drop(format!("USE `{database}`")).await.map_err(failed)?;
     ownership::ensure_no_dependents(&catalog::dependents(&mut conn, sql).await?)?;
     let columns = catalog::columns(&mut conn, database).await.map_err(failed)?;
     ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (&**table, &**column)), sql)?;
     let own = catalog::is_own_database(&mut conn, database).await.map_err(failed)?;
-    for procedure in script::statements(sql.procedures()) {
-        let drop = format!("DROP PROCEDURE IF EXISTS `{database}`.{}", procedure.name);
-        conn.query_drop(drop).await.map_err(failed)?;
-    }
-    // The proof of ownership is dropped last: if this is interrupted, the next drop continues.
-    tables.extend(catalog::METADATA.iter().rev());
-    for table in tables {
-        conn.query_drop(format!("DROP TABLE IF EXISTS `{database}`.{table}")).await.map_err(failed)?;
+    // Tables first: a user who may not drop them has lost no procedure. The proof of ownership is dropped last: if this
+    // is interrupted, the next drop continues.
+    let tables = sql.tables.iter().map(|table| ("TABLE", table.name));
+    let procedures = script::statements(sql.procedures());
+    let procedures = procedures.iter().map(|procedure| ("PROCEDURE", procedure.name));
+    let metadata = catalog::METADATA.iter().rev().map(|table| ("TABLE", *table));
+    for (kind, name) in tables.chain(procedures).chain(metadata) {
+        conn.query_drop(format!("DROP {kind} IF EXISTS `{database}`.{name}")).await.map_err(failed)?;
     }
     if own && is_empty(&mut conn, database).await.map_err(failed)? {
         conn.query_drop(format!("DROP DATABASE `{database}`")).await.map_err(failed)?;

@@ -44,6 +44,10 @@ pub fn of_refusal(code: &str, detail: String, ambiguous: bool, dialect: &Dialect
         // Statement completion unknown.
         None if code == "40003" => Failure::Disconnected { ambiguous: true, detail },
         None if ends_session(code) => Failure::Disconnected { ambiguous, detail },
+        // Insufficient privilege.
+        None if code == "42501" => Failure::Invalid(format!(
+            "{detail}; grant this user SELECT, INSERT, UPDATE and DELETE on all tables of the schema"
+        )),
         None => Failure::Invalid(detail),
     }
 }
@@ -92,4 +96,20 @@ pub(super) fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dy
 pub(super) fn chain(error: &tokio_postgres::Error) -> String {
     let causes = causes(error).map(|error| one_line(&error.to_string()));
     std::iter::once(one_line(&error.to_string())).chain(causes).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::dialect::Wire;
+
+    #[test]
+    fn a_user_without_rights_is_told_what_to_grant() {
+        let dialect = Dialect::choose(Wire::Postgres, None).unwrap();
+        let failure = of_refusal("42501", "permission denied for table warehouse".to_owned(), false, dialect);
+        assert!(
+            matches!(&failure, Failure::Invalid(detail) if detail.contains("grant this user SELECT")),
+            "{failure:?}"
+        );
+    }
 }
