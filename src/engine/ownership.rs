@@ -40,6 +40,14 @@ pub fn needed_by(dependents: &str) -> Error {
     ))
 }
 
+/// What could not be dropped, and what had been dropped before: DROP TABLE cannot be rolled back everywhere.
+pub fn cannot_drop(name: &str, dropped: &[&str]) -> String {
+    match dropped {
+        [] => format!("nothing was dropped: cannot drop {name}"),
+        dropped => format!("cannot drop {name}; already dropped: {}", dropped.join(", ")),
+    }
+}
+
 /// An object of others that depends on a table of the workload's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependent {
@@ -87,7 +95,9 @@ pub fn ensure_no_added_columns<'a>(
 ) -> Result<(), Error> {
     let own = sql.own_columns();
     let of_workload = |name: &str| sql.tables.iter().any(|table| table.name.eq_ignore_ascii_case(name));
-    let added = |(table, column): &(&str, &str)| of_workload(table) && !own.contains(&column.to_lowercase());
+    let added = |(table, column): &(&str, &str)| {
+        of_workload(table) && !own.contains(&(table.to_lowercase(), column.to_lowercase()))
+    };
     let mut added: Vec<String> =
         there.into_iter().filter(added).map(|(table, column)| format!("{table}.{column}")).collect();
     if added.is_empty() {

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::requests::{Requests, Timeouts};
-use crate::engine::Engine;
+use crate::engine::{DatabaseState, Engine};
 use crate::report::format::seconds;
 use crate::result::{Event, Step};
 use crate::workload::Workload;
@@ -54,6 +54,9 @@ pub(super) fn after<W: Workload>(
         }
         if requests.stop().requested() {
             return Err(given_up("waiting for the database was stopped", began, &why));
+        }
+        if let Ok(Some(DatabaseState::Nothing | DatabaseState::Damaged { .. })) = requests.database_state() {
+            return Err(format!("somebody dropped the tables during the run: {why}"));
         }
         let left = reconnect_for.saturating_sub(began.elapsed());
         if left.is_zero() {

@@ -85,14 +85,14 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     with(&["drop"]).refused(DATABASE, &["the table history has no column h_c_id"]);
     // A column of somebody else in one of ours.
     file.execute_batch(
-        "DROP TABLE history; ALTER TABLE kept RENAME TO history; ALTER TABLE item ADD COLUMN shelf TEXT",
+        "DROP TABLE history; ALTER TABLE kept RENAME TO history; ALTER TABLE item ADD COLUMN c_last TEXT",
     )
     .unwrap();
-    with(&["drop"]).refused(DATABASE, &["nothing was dropped", "item.shelf"]);
+    with(&["drop"]).refused(DATABASE, &["nothing was dropped", "item.c_last"]);
     assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
     // Tables of somebody else beside ours stay, also one whose module Graymark's SQLite does not have.
     file.execute_batch(
-        "ALTER TABLE item DROP COLUMN shelf; CREATE TABLE mine AS SELECT 7 AS x; PRAGMA writable_schema = ON;
+        "ALTER TABLE item DROP COLUMN c_last; CREATE TABLE mine AS SELECT 7 AS x; PRAGMA writable_schema = ON;
          INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql)
          VALUES ('table', 'notes', 'notes', 0, 'CREATE VIRTUAL TABLE notes USING elsewhere (words)');
          PRAGMA writable_schema = OFF",
@@ -209,9 +209,9 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     assert_eq!(asked(&url, &format!("SELECT count(*) FROM {quoted}.stock")), ["100000"]);
     assert_eq!(asked(&url, routines), ["6"]);
     // A column of somebody else in a table of ours.
-    asked(&url, &format!("ALTER TABLE {quoted}.item ADD shelf text"));
-    on(&own, &["drop"]).refused(DATABASE, &["nothing was dropped", "item.shelf"]);
-    asked(&url, &format!("ALTER TABLE {quoted}.item DROP shelf"));
+    asked(&url, &format!("ALTER TABLE {quoted}.item ADD c_last text"));
+    on(&own, &["drop"]).refused(DATABASE, &["nothing was dropped", "item.c_last"]);
+    asked(&url, &format!("ALTER TABLE {quoted}.item DROP c_last"));
     // A restore takes nobody else's rows away with its own.
     asked(
         &url,

@@ -494,10 +494,24 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
             command(&["drop", "debitcredit"], &url).refused(3, &["the table history has no column"]);
             user.query_drop("DROP TABLE debitcredit.history").await.unwrap();
             user.query_drop("RENAME TABLE debitcredit.kept TO debitcredit.history").await.unwrap();
-            // A column of somebody else in a table of ours.
-            user.query_drop("ALTER TABLE debitcredit.account ADD owner text").await.unwrap();
-            command(&["drop", "debitcredit"], &url).refused(3, &["nothing was dropped", "account.owner"]);
-            user.query_drop("ALTER TABLE debitcredit.account DROP owner").await.unwrap();
+            // A column of somebody else in a table of ours, even if another table has one of this name.
+            user.query_drop("ALTER TABLE debitcredit.account ADD amount text").await.unwrap();
+            command(&["drop", "debitcredit"], &url).refused(3, &["nothing was dropped", "account.amount"]);
+            user.query_drop("ALTER TABLE debitcredit.account DROP amount").await.unwrap();
+            // A user who cannot see the table of somebody else: the server does not let go what that refers to.
+            for sql in [
+                "CREATE DATABASE shop",
+                "CREATE TABLE shop.site (branch int, FOREIGN KEY (branch) REFERENCES debitcredit.branch (branch_id))",
+                "CREATE USER IF NOT EXISTS own IDENTIFIED BY 'open'",
+                "GRANT ALL ON debitcredit.* TO own",
+            ] {
+                user.query_drop(sql).await.unwrap();
+            }
+            let own = format!("mysql://own:open@{}", url.split_once('@').unwrap().1);
+            command(&["drop", "debitcredit"], &own)
+                .refused(3, &["cannot drop branch; already dropped: ", "a foreign key constraint fails"]);
+            user.query_drop("INSERT INTO shop.site VALUES (1)").await.unwrap();
+            user.query_drop("DROP DATABASE shop").await.unwrap();
 
             assert_eq!(command(&["drop", "debitcredit"], &url).code, Some(0));
             let there: Option<i32> = user.query_first(databases).await.unwrap();
@@ -547,9 +561,27 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
         user.query_drop("GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON tpcc.* TO ann").await.unwrap();
         let ann = format!("mysql://ann:open@{}", url.split_once('@').unwrap().1);
         assert_eq!(procedures(&ann)["unread"].as_array().map(Vec::len), Some(5));
-        // Who may drop them, but no table, drops none of them.
+        // A restore deletes no rows of somebody else, even if they refer to deleted ones where its user cannot see it.
+        assert_eq!(with(&url, &["run", "--duration", "2s", "--ramp-up", "0s", "--clients", "1"]).code, Some(0));
+        for sql in [
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.note AS SELECT o_w_id, o_d_id, o_id FROM orders WHERE o_id > 3000",
+            "ALTER TABLE shop.note ADD FOREIGN KEY (o_w_id, o_d_id, o_id) REFERENCES tpcc.orders \
+             (o_w_id, o_d_id, o_id) ON DELETE CASCADE",
+            "GRANT ALL ON tpcc.* TO ann",
+        ] {
+            user.query_drop(sql).await.unwrap();
+        }
+        let notes = "SELECT count(*) FROM shop.note";
+        let before: Option<u64> = user.query_first(notes).await.unwrap();
+        assert_eq!(with(&ann, &["restore"]).code, Some(0));
+        assert!(before > Some(0) && user.query_first::<u64, _>(notes).await.unwrap() == before);
+        user.query_drop("DROP DATABASE shop").await.unwrap();
+        user.query_drop("REVOKE ALL ON tpcc.* FROM ann").await.unwrap();
+        user.query_drop("GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON tpcc.* TO ann").await.unwrap();
+        // Who may drop procedures, but no table, drops none of them.
         user.query_drop("GRANT ALTER ROUTINE ON tpcc.* TO ann").await.unwrap();
-        with(&ann, &["drop"]).refused(3, &["cannot remove the tables", "GRANT ALL ON"]);
+        with(&ann, &["drop"]).refused(3, &["nothing was dropped: cannot drop", "GRANT ALL ON"]);
         assert_eq!(procedures(&url), "own");
         // Who may not see them is told what could be missing.
         user.query_drop("REVOKE EXECUTE, ALTER ROUTINE ON tpcc.* FROM ann").await.unwrap();

@@ -361,8 +361,8 @@ fn only_what_is_ours_is_dropped(place: &Place) {
     sql("DROP VIEW {s}rich");
     sql("DROP TABLE {s}site");
     // A column of somebody else in a table of ours.
-    sql("ALTER TABLE {s}account ADD COLUMN nickname INTEGER");
-    command(&["drop"]).refused(3, &["nothing was dropped", "account.nickname"]);
+    sql("ALTER TABLE {s}account ADD COLUMN amount INTEGER");
+    command(&["drop"]).refused(3, &["nothing was dropped", "account.amount"]);
     assert_eq!(count("account"), 10_000);
     sql("UPDATE {s}graymark_manifest SET manifest = 'x'");
     command(&["drop"]).refused(3, &["cannot be read", "leaves alone"]);

@@ -49,6 +49,46 @@ pub fn select<'a>(file: &'a str, names: &[&str]) -> Result<Vec<&'a str>, String>
     names.iter().map(only).collect()
 }
 
+/// The columns of the tables that a file creates: pairs of table and column, in lower case.
+pub fn columns(schema: &str) -> Vec<(String, String)> {
+    let code = |line: &'_ str| line.split_once("--").map_or(line, |(code, _)| code).to_lowercase();
+    let text = schema.lines().map(code).collect::<Vec<_>>().join("\n");
+    text.split("create table ").skip(1).flat_map(table_columns).collect()
+}
+
+/// What begins a constraint in the definition of a table.
+const CONSTRAINTS: [&str; 6] = ["primary", "foreign", "unique", "check", "constraint", "references"];
+
+/// The columns of one definition, which follows `create table`.
+fn table_columns(definition: &str) -> Vec<(String, String)> {
+    let Some((head, body)) = definition.split_once('(') else { return Vec::new() };
+    let Some(table) = head.split_whitespace().next_back().and_then(|name| name.rsplit('.').next()) else {
+        return Vec::new();
+    };
+    let mut depth = 0_u32;
+    let ends = |letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth == 0 => return true,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        false
+    };
+    let body = body.split(ends).next().unwrap_or_default();
+    let mut depth = 0_u32;
+    let separates = |letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    };
+    let firsts = body.split(separates).filter_map(|column| column.split_whitespace().next());
+    firsts.filter(|first| !CONSTRAINTS.contains(first)).map(|first| (table.to_owned(), first.to_owned())).collect()
+}
+
 const NAME: &str = "-- name:";
 
 fn find_name(text: &str) -> Option<usize> {
@@ -81,6 +121,17 @@ mod tests {
         assert_eq!(found[0].notes["title"], "First of two");
         assert_eq!((found[1].name, found[1].sql), ("two", "-- plain comment\nSELECT\n 2"));
         assert!(statements("SELECT 1").is_empty());
+    }
+
+    #[test]
+    fn columns_are_found_by_table_and_no_other_word_of_a_file() {
+        let file = "-- The note, a comment.\nCREATE TABLE IF NOT EXISTS s.DBA.one (\n  a INTEGER NOT NULL\n      \
+                    REFERENCES two -- only with keys\n  ,\n  B decimal(4, 2) DEFAULT (CAST(f('x') AS INTEGER)),\n  \
+                    PRIMARY KEY (a, b)\n) WITH (fillfactor = 10);\nCREATE INDEX i ON one (a, b);\nCREATE TABLE two \
+                    (c text COLLATE \"C\");";
+        let found = columns(file);
+        let found: Vec<(&str, &str)> = found.iter().map(|(table, column)| (&**table, &**column)).collect();
+        assert_eq!(found, [("one", "a"), ("one", "b"), ("two", "c")]);
     }
 
     #[test]

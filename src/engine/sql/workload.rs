@@ -137,13 +137,14 @@ impl WorkloadSql {
         self.file((self.schema_file)(profile))
     }
 
-    /// All names in the definitions of its tables, in lower case, whatever the profile: the columns that Graymark
-    /// creates are among them.
-    pub fn own_columns(&self) -> HashSet<String> {
-        let of_tables = self.tables.iter().flat_map(|table| table.columns).map(|column| column.name);
-        let texts = (0..self.profiles).map(|profile| self.schema_of(profile));
-        let named = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
-        of_tables.chain(named).map(str::to_lowercase).collect()
+    /// The columns of its tables that Graymark creates, whatever the profile: pairs of table and column, in lower case.
+    pub fn own_columns(&self) -> HashSet<(String, String)> {
+        let of_table = |table: &'static Table| table.columns.iter().map(|column| (table.name, column.name));
+        let of_tables = self.tables.iter().flat_map(of_table);
+        let of_tables = of_tables.map(|(table, column)| (table.to_lowercase(), column.to_lowercase()));
+        // Such as the fillers of DebitCredit.
+        let of_texts = (0..self.profiles).flat_map(|profile| script::columns(self.schema_of(profile)));
+        of_tables.chain(of_texts).collect()
     }
 
     /// Distributes its tables over nodes after their creation; empty if the database does that itself.
@@ -165,6 +166,29 @@ impl WorkloadSql {
     /// Its foreign keys, each under the name of the constraint that it creates.
     pub fn foreign_keys(&self) -> Vec<Named<'static>> {
         script::statements(self.file("foreign_keys.sql"))
+    }
+
+    /// The workload's tables, those that refer to others before these.
+    pub fn children_first(&self) -> Vec<&'static str> {
+        // `ALTER TABLE tpcc.child … REFERENCES tpcc.parent (…)`
+        let word =
+            |sql: &'static str, after: &str| sql.split_once(after)?.1.split([' ', '\n']).next()?.rsplit('.').next();
+        let keys = self.foreign_keys().into_iter();
+        let mut keys: Vec<(&str, &str)> =
+            keys.filter_map(|key| word(key.sql, "ALTER TABLE ").zip(word(key.sql, "REFERENCES "))).collect();
+        let mut left: Vec<&str> = self.tables.iter().map(|table| table.name).collect();
+        let mut sorted = Vec::new();
+        // Were there a circle, its tables would come in their own order.
+        while let Some(place) = left
+            .iter()
+            .position(|table| keys.iter().all(|(_, parent)| parent != table))
+            .or((!left.is_empty()).then_some(0))
+        {
+            let table = left.remove(place);
+            keys.retain(|(child, _)| *child != table);
+            sorted.push(table);
+        }
+        sorted
     }
 
     /// An error if a manifest requires foreign keys and the dialect has none.
@@ -312,6 +336,8 @@ mod tests {
 
     use crate::engine::dialect::DIALECTS;
     use crate::engine::registry::{WorkloadName, WorkloadVisitor};
+    use crate::workload::debitcredit::DebitCredit;
+    use crate::workload::tpcc::Tpcc;
 
     fn is_complete<W: SqlWorkload>(dialect: &'static Dialect) {
         let sql = WorkloadSql::of::<W>(dialect);
@@ -325,9 +351,36 @@ mod tests {
         }
         for profile in 0..W::PROFILES.len() {
             assert!(!sql.file(W::schema_file(profile)).is_empty(), "{}: {}", dialect.name, W::NAME);
+            // All columns of its tables are read from the file, and nothing that is no column.
+            let made = script::columns(sql.schema_of(profile));
+            for (table, column) in &made {
+                assert!(W::TABLES.iter().any(|own| own.name == table) || table.starts_with("graymark_"), "{table}");
+                assert!(column.chars().all(|letter| letter.is_alphanumeric() || letter == '_'), "{table}.{column}");
+            }
+            assert!(W::TABLES.iter().all(|own| made.iter().any(|(table, _)| table == own.name)), "{made:?}");
         }
         assert!(!sql.consistency().is_empty() && sql.effects_query().is_ok());
         assert_eq!(sql.procedures().is_empty(), !dialect.procedures);
+    }
+
+    #[test]
+    fn no_table_is_dropped_before_those_that_refer_to_it() {
+        for dialect in DIALECTS {
+            for (sql, references) in [
+                (
+                    WorkloadSql::of::<Tpcc>(dialect),
+                    &[("order_line", "stock"), ("order_line", "orders"), ("orders", "customer"), ("stock", "item")][..],
+                ),
+                (WorkloadSql::of::<DebitCredit>(dialect), &[("teller", "branch"), ("account", "branch")]),
+            ] {
+                let sorted = sql.children_first();
+                let place = |name: &str| sorted.iter().position(|table| *table == name).unwrap();
+                assert_eq!(sorted.len(), sql.tables.len());
+                for (child, parent) in references.iter().filter(|_| !sql.foreign_keys().is_empty()) {
+                    assert!(place(child) < place(parent), "{}: {sorted:?}", dialect.name);
+                }
+            }
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub const DIALECT: Dialect = Dialect {
             ("{options}", "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
         ],
         calls_begin: true,
-        before_drop: &["SET foreign_key_checks = 0"],
+        before_drop: &["SET lock_wait_timeout = 60"],
         drop: "DROP TABLE {tables}",
         ..PLAIN_ODBC
     }),

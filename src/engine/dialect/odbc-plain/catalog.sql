@@ -1,8 +1,9 @@
 -- Graymark's own tables next to a workload's, and its queries, in SQL that nearly every database supports.
 
 -- name: create manifest
--- One row: how the population was made, as JSON, and whether all of it is there.
-CREATE TABLE graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL,
+-- One row: how the population was made, as JSON, and whether all of it is there. The key refuses a second load at the
+-- same time.
+CREATE TABLE graymark_manifest (workload VARCHAR(40) NOT NULL PRIMARY KEY, manifest VARCHAR(2000) NOT NULL,
                                 complete INTEGER NOT NULL) {options};
 
 -- name: create parts

@@ -17,6 +17,7 @@ pub const DIALECT: Dialect = Dialect {
         schema: Some("CREATE SCHEMA IF NOT EXISTS {schema}"),
         prefix: "{schema}.",
         temporary: "pg_temp.",
+        before_drop: &["SET lock_timeout = '60s'"],
         drop: "DROP TABLE {tables}",
         ..PLAIN_ODBC
     }),

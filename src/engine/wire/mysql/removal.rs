@@ -21,7 +21,7 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error
     let database = target.database(sql.name);
     let guard = claim(target, database).await?;
     let failed = |error| of_command("cannot remove the tables", &error);
-    let mut conn = target.connect(None, &["foreign_key_checks = 0", "lock_wait_timeout = 600"]).await?;
+    let mut conn = target.connect(None, &["lock_wait_timeout = 60"]).await?;
     if !ownership::can_drop(catalog::database_state(&mut conn, database, sql).await?)? {
         return release(guard).await;
     }
@@ -30,14 +30,18 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error
     let columns = catalog::columns(&mut conn, database).await.map_err(failed)?;
     ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (&**table, &**column)), sql)?;
     let own = catalog::is_own_database(&mut conn, database).await.map_err(failed)?;
-    // Tables first: a user who may not drop them has lost no procedure. The proof of ownership is dropped last: if this
-    // is interrupted, the next drop continues.
-    let tables = sql.tables.iter().map(|table| ("TABLE", table.name));
+    // Tables first: a user who may not drop them has lost no procedure. Foreign keys are checked: the server refuses to
+    // drop a table to which one of others refers, even if this user cannot see that one. The proof of ownership is
+    // dropped last: if this is interrupted, the next drop continues.
+    let tables = sql.children_first().into_iter().map(|table| ("TABLE", table));
     let procedures = script::statements(sql.procedures());
     let procedures = procedures.iter().map(|procedure| ("PROCEDURE", procedure.name));
     let metadata = catalog::METADATA.iter().rev().map(|table| ("TABLE", *table));
+    let mut dropped = Vec::new();
     for (kind, name) in tables.chain(procedures).chain(metadata) {
-        conn.query_drop(format!("DROP {kind} IF EXISTS `{database}`.{name}")).await.map_err(failed)?;
+        let done = conn.query_drop(format!("DROP {kind} IF EXISTS `{database}`.{name}")).await;
+        done.map_err(|error| of_command(&ownership::cannot_drop(name, &dropped), &error))?;
+        dropped.push(name);
     }
     if own && is_empty(&mut conn, database).await.map_err(failed)? {
         conn.query_drop(format!("DROP DATABASE `{database}`")).await.map_err(failed)?;

@@ -85,7 +85,11 @@ pub(super) fn write(
         }
         execute(connection, dialect, "write manifest", &[Param::Text(sql.name), Param::Text(&json)])
     };
-    write().map_err(|error| failed("cannot make Graymark's own tables", &error))
+    write().map_err(|error| {
+        let second =
+            if error.state().starts_with("23") { "; another load is running: wait for it or stop it" } else { "" };
+        Error::Database(format!("cannot make Graymark's own tables: {error}{second}"))
+    })
 }
 
 /// All of the population is there.

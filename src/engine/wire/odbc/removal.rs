@@ -5,7 +5,7 @@ use super::catalog::{TABLES, database_state, dependents, failed, there};
 use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::Diagnostic;
-use super::{begin, commit, procedures, program, rollback, schema};
+use super::{begin, commit, procedures, program, rollback};
 use crate::engine::dialect::Texts;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
@@ -53,7 +53,7 @@ fn remove(sql: &WorkloadSql, connection: &Connection, dialect: Dialect, there: &
     procedures::drop_all(sql, connection, dialect)?;
     let prefix = dialect.prefix.replace("{schema}", sql.name);
     // What proves the others to be Graymark's goes last.
-    let order = schema::children_first(sql).into_iter().chain(TABLES.into_iter().rev());
+    let order = sql.children_first().into_iter().chain(TABLES.into_iter().rev());
     let tables: Vec<String> = order.filter(|name| there.contains(name)).map(|name| format!("{prefix}{name}")).collect();
     if dialect.drop.contains("{tables}") {
         connection.execute(&dialect.drop.replace("{tables}", &tables.join(", ")))?;

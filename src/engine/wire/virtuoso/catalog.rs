@@ -61,6 +61,13 @@ fn columns(sql: &WorkloadSql, connection: &Connection, table: &str) -> Result<Ha
 /// The state of the workload's tables.
 pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Result<DatabaseState, QueryError> {
     let name = sql.name;
+    // With another CaseMode, names without quotes are kept in upper case, and would not be found below.
+    let reply = connection.query("SELECT 1 AS lower_case")?;
+    if reply.columns.first().is_none_or(|label| label != "lower_case") {
+        let why = "this server keeps names in upper case: set CaseMode = 2 in [Parameters] of its virtuoso.ini, before \
+                   tables are created, or give another Virtuoso, or virtuoso:local";
+        return Ok(DatabaseState::Foreign { why: why.to_owned() });
+    }
     let there = tables(sql, connection)?;
     let foreign = |what: String| {
         let look = format!("`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{name}.DBA.%'`");
