@@ -510,7 +510,8 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
             let own = format!("mysql://own:open@{}", url.split_once('@').unwrap().1);
             command(&["drop", "debitcredit"], &own)
                 .refused(3, &["cannot drop branch; already dropped: ", "a foreign key constraint fails"]);
-            user.query_drop("INSERT INTO shop.site VALUES (1)").await.unwrap();
+            user.query_drop("INSERT INTO shop.site SELECT branch_id FROM debitcredit.branch").await.unwrap();
+            assert_eq!(user.query_first("SELECT count(*) FROM shop.site").await.unwrap(), Some(1));
             user.query_drop("DROP DATABASE shop").await.unwrap();
 
             assert_eq!(command(&["drop", "debitcredit"], &url).code, Some(0));
