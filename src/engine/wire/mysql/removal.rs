@@ -21,7 +21,7 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error
     let database = target.database(sql.name);
     let guard = claim(target, database).await?;
     let failed = |error| of_command("cannot remove the tables", &error);
-    let mut conn = target.connect(None, &["lock_wait_timeout = 60"]).await?;
+    let mut conn = target.connect(None, &[]).await?;
     if !ownership::can_drop(catalog::database_state(&mut conn, database, sql).await?)? {
         return release(guard).await;
     }
