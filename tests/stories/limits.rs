@@ -62,6 +62,21 @@ fn a_sqlite_file_that_is_removed_ends_the_run() {
     assert!(done.err.contains("loaded.db is gone: it was removed or renamed; the run was stopped"), "{done:?}");
 }
 
+/// The rest of the interval passes, but nobody waits for tables to come back.
+#[test]
+fn tables_that_are_dropped_end_the_run() {
+    let place = loaded();
+    let run = ["run", "--db", "sqlite:loaded.db", "--clients", "1", "--ramp-up", "0s", "--duration", "4s", "--json"];
+    let mut working = start(graymark(place.path(), &run));
+    working.wait_for("run: measurement");
+    succeed(place.path(), &["drop", "--db", "sqlite:loaded.db"]);
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let summary = done.json();
+    let why = summary["database"]["uncounted"].as_str().unwrap_or_default();
+    assert!(why.starts_with("somebody dropped the tables during the run"), "{summary}");
+}
+
 /// Sessions of SQLite have a thread each.
 #[test]
 fn more_threads_than_the_system_has_room_for_are_refused() {

@@ -19,6 +19,7 @@ use graymark::workload::tpcc::population::Population;
 use graymark::workload::value::{Money, Rate, Timestamp};
 use graymark::workload::{Terminal as _, Workload};
 use odbc::Place;
+use support::command::Done;
 
 fn connect(place: &Place) -> Connection {
     Connection::open(&Target::parse(&place.url(), &|_| None).unwrap()).unwrap()
@@ -319,9 +320,52 @@ fn mistakes_are_reported_without_the_password() {
         };
         assert!(why.contains(reported) && !why.contains("cret") && !why.contains('\n'), "{why}");
     }
+    let nowhere = place.url().replace("Database=bench;", "");
+    support::command::run(tempfile::tempdir().unwrap().path(), &["check", "debitcredit", "--db", &nowhere])
+        .refused(2, &["add Database=NAME"]);
     let plain = format!("{}GraymarkDialect=plain;", place.url());
     let Err(Error::Usage(why)) = Odbc::open(support::options(&plain, Via::Procedures)) else { panic!("procedures") };
     assert!(why.contains("--via statements"), "{why}");
+}
+
+/// While another session holds the lock of a load, nothing is loaded, restored or dropped.
+fn only_one_at_a_time(place: &Place, command: &dyn Fn(&[&str]) -> Done) {
+    let lock = match place {
+        Place::Postgres(_) => "SELECT pg_advisory_lock(hashtext('graymark load'), hashtext('debitcredit'))",
+        Place::Mariadb(_) => "SELECT GET_LOCK(CONCAT('graymark ', SHA1('bench')), 0)",
+        Place::Sqlite(_) => return,
+    };
+    let other = connect(place);
+    other.query(lock).unwrap();
+    let tables = odbc_tables(place);
+    // Over ODBC, PostgreSQL alone has a restore.
+    let commands: &[&[&str]] = match place {
+        _ if tables == 0 => &[&["load", "-b", "1"]],
+        Place::Postgres(_) => &[&["restore"], &["drop"]],
+        _ => &[&["drop"]],
+    };
+    for arguments in commands {
+        command(arguments).refused(3, &["another load, restore or drop is running"]);
+    }
+    assert_eq!(odbc_tables(place), tables);
+}
+
+/// How many of the tables of DebitCredit and of Graymark are there.
+fn odbc_tables(place: &Place) -> usize {
+    let user = connect(place);
+    let schema = if matches!(place, Place::Postgres(_)) { "debitcredit." } else { "" };
+    let all = ["branch", "teller", "account", "history", "graymark_manifest", "graymark_parts"];
+    all.iter().filter(|table| user.query(&format!("SELECT 1 FROM {schema}{table} WHERE 1 = 0")).is_ok()).count()
+}
+
+/// A session that uses a table keeps a drop waiting for a minute, and no longer.
+fn a_drop_gives_up(place: &Place, command: &dyn Fn(&[&str]) -> Done) {
+    let (other, tables) = (connect(place), odbc_tables(place));
+    other.set_autocommit(false).unwrap();
+    let schema = if matches!(place, Place::Postgres(_)) { "debitcredit." } else { "" };
+    other.query(&format!("SELECT count(*) FROM {schema}history")).unwrap();
+    command(&["drop"]).refused(3, &["cannot remove the tables"]);
+    assert_eq!(odbc_tables(place), tables);
 }
 
 /// Tables of somebody else, and what hangs on ours, are named; only what the manifest proves to be Graymark's is
@@ -352,7 +396,9 @@ fn only_what_is_ours_is_dropped(place: &Place) {
     assert_eq!(count("teller"), 0);
     sql("DROP TABLE {s}teller");
 
+    only_one_at_a_time(place, &command);
     assert_eq!(command(&["load", "-b", "1", "--foreign-keys"]).code, Some(0));
+    only_one_at_a_time(place, &command);
     sql("CREATE VIEW {s}rich AS SELECT account_id FROM {s}account");
     sql("CREATE TABLE {s}site (b INTEGER, FOREIGN KEY (b) REFERENCES {s}branch (branch_id))");
     let done = command(&["drop"]);
@@ -364,6 +410,10 @@ fn only_what_is_ours_is_dropped(place: &Place) {
     sql("ALTER TABLE {s}account ADD COLUMN amount INTEGER");
     command(&["drop"]).refused(3, &["nothing was dropped", "account.amount"]);
     assert_eq!(count("account"), 10_000);
+    if !matches!(place, Place::Sqlite(_)) {
+        sql("ALTER TABLE {s}account DROP COLUMN amount");
+        a_drop_gives_up(place, &command);
+    }
     sql("UPDATE {s}graymark_manifest SET manifest = 'x'");
     command(&["drop"]).refused(3, &["cannot be read", "leaves alone"]);
     assert_eq!(count("account"), 10_000);

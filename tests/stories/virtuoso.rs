@@ -9,8 +9,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::support::command::{open_directory, run};
+use crate::support::command::{open_directory, run, succeed};
 use crate::support::options;
+use graymark::engine::server::virtuoso::{Server, VirtuosoServerOptions};
 use graymark::engine::wire::odbc::driver::Connection;
 use graymark::engine::wire::virtuoso::{Target, Virtuoso};
 use graymark::engine::{Engine, MaintenanceOutcome};
@@ -194,6 +195,45 @@ fn mistakes_are_reported_in_one_line() {
     refused(&format!("virtuoso:local?data={}", place.path().display()), 2, &["neither empty"]);
     let statements = support::options("virtuoso:local", graymark::result::Via::Statements);
     assert!(Virtuoso::open(statements).unwrap_err().to_string().contains("only --via procedures"));
+}
+
+fn url(server: &Server) -> String {
+    format!("virtuoso://dba:{}@{}", server.password(), server.address())
+}
+
+/// Version 7.2.5 crashes if a table is dropped during a load.
+#[test]
+fn nothing_is_dropped_during_a_load() {
+    let Some(()) = virtuoso::require() else { return };
+    let engine = virtuoso::small();
+    let url = url(engine.server().unwrap());
+    let place = open_directory();
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    // As it is during a load, whose session holds the lock.
+    let loader = engine.target().connect("tpcc").unwrap();
+    loader.execute("UPDATE tpcc.DBA.graymark_manifest SET complete = 0").unwrap();
+    loader.set_autocommit(false).unwrap();
+    loader.execute("UPDATE tpcc.DBA.graymark_manifest SET complete = complete").unwrap();
+    for arguments in [&["load", "-w", "1"][..], &["drop"]] {
+        run(place.path(), &[arguments, &["--db", &url]].concat()).refused(3, &["another load or drop is running"]);
+    }
+    loader.rollback().unwrap();
+    let rows = loader.query("SELECT COUNT (*) FROM tpcc.DBA.item").unwrap();
+    assert_eq!(rows.rows[0].int(0).unwrap(), 100_000);
+    drop(loader);
+    succeed(place.path(), &["drop", "--db", &url]);
+}
+
+#[test]
+fn a_server_that_keeps_names_in_upper_case_is_refused() {
+    let Some(()) = virtuoso::require() else { return };
+    let settings = vec![("CaseMode".to_owned(), "1".to_owned())];
+    let options = VirtuosoServerOptions { buffers: Some(20_000), settings, ..VirtuosoServerOptions::default() };
+    let server = Server::start(&options).unwrap();
+    let place = open_directory();
+    for arguments in [&["load", "-w", "1"][..], &["check"], &["drop"]] {
+        run(place.path(), &[arguments, &["--db", &url(&server)]].concat()).refused(3, &["set CaseMode = 2"]);
+    }
 }
 
 #[test]

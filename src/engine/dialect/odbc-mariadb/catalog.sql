@@ -1,5 +1,9 @@
 -- Queries for MariaDB and MySQL in addition to those for any database.
 
+-- name: claim
+-- The lock of mysql:// in this database. It belongs to the session.
+SELECT GET_LOCK(CONCAT('graymark ', SHA1(COALESCE(DATABASE(), ''))), 0);
+
 -- name: settings
 SELECT 'innodb_flush_log_at_trx_commit', CAST(@@innodb_flush_log_at_trx_commit AS CHAR)
 UNION ALL SELECT 'innodb_doublewrite', CAST(@@innodb_doublewrite AS CHAR)

@@ -1,6 +1,11 @@
 -- Graymark's own tables next to a workload's, and its queries, in PostgreSQL. The tables are those of postgres://, so
 -- that what is loaded by one can be used by the other. The bytes of a part are not stored there.
 
+-- name: claim
+-- The lock of postgres:// for this schema. It belongs to the transaction, which the server must not end as idle.
+SELECT CASE WHEN pg_try_advisory_xact_lock(hashtext('graymark load'), hashtext('{schema}')) THEN 1 ELSE 0 END
+FROM set_config('idle_in_transaction_session_timeout', '0', true);
+
 -- name: create manifest
 CREATE TABLE graymark_manifest (
     manifest text NOT NULL,

@@ -1,14 +1,15 @@
 //! What a database holds of a workload, and Graymark's own tables in it.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::{Diagnostic, Meaning};
 use super::parameter::Param;
-use super::program;
 use super::reply::OdbcRow;
 use super::statement::Reply;
+use super::{Odbc, program};
 use crate::engine::dialect::Texts;
 use crate::engine::ownership::Dependent;
 use crate::engine::sql::WorkloadSql;
@@ -64,6 +65,31 @@ fn execute(connection: &Connection, dialect: Dialect, name: &str, parameters: &[
 /// The rows of a question of the dialect's catalog; none if it does not ask it.
 pub(super) fn ask(connection: &Connection, dialect: Dialect, name: &str) -> Result<Option<Reply>, Diagnostic> {
     steps(dialect, name).first().map(|step| connection.query(&step.sql)).transpose()
+}
+
+/// How long a load waits for the lock: the session of one that has just ended may hold it for a moment.
+const CLAIM: Duration = Duration::from_secs(10);
+
+/// Acquires the lock of loads, restores and drops, for as long as the connection lives; none if the dialect has no such
+/// lock. It is the lock of `postgres://` and `mysql://`, too.
+pub(super) async fn claim(sql: &WorkloadSql, odbc: &Odbc) -> Result<Option<Connection>, Error> {
+    let cannot = |error: &Diagnostic| failed("cannot begin", error);
+    let Some(step) = steps(odbc.dialect, "claim").into_iter().next() else { return Ok(None) };
+    let guard = odbc.connect(sql.name)?;
+    // PostgreSQL's lock belongs to a transaction.
+    super::begin(&guard, odbc.dialect).map_err(|error| cannot(&error))?;
+    let began = Instant::now();
+    loop {
+        let reply = guard.query(&step.sql.replace("{schema}", sql.name)).map_err(|error| cannot(&error))?;
+        if reply.rows.first().is_some_and(|row| row.optional_text(0).is_ok_and(|acquired| acquired == Some("1"))) {
+            return Ok(Some(guard));
+        }
+        if began.elapsed() > CLAIM {
+            let why = "another load, restore or drop is running in this database: wait for it or stop it";
+            return Err(Error::Database(why.to_owned()));
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
 }
 
 /// Makes Graymark's tables.
@@ -170,6 +196,10 @@ pub(super) fn database_state(
             };
         }
         Err(error) if error.meaning() == Meaning::Lost => return Err(look(&error)),
+        Err(error) if error.state() == "3D000" => {
+            let why = "the connection string names no database: add Database=NAME";
+            return Err(Error::Usage(why.to_owned()));
+        }
         Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
     };
     // A load that was killed before its first word.

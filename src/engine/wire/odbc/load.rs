@@ -32,6 +32,7 @@ pub(super) async fn load(
     on_step: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let (mut phases, dialect) = (Phases::new(on_step), odbc.dialect);
+    let _guard = catalog::claim(sql, odbc).await?;
     let connection = odbc.connect(sql.name)?;
     let resumes_load =
         resumes_load_or_suggests(&catalog::database_state(sql, &connection, dialect)?, manifest, "another database")?;

@@ -264,7 +264,9 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
 
     async fn renew_procedures(&self) -> Result<(), Error> {
         WorkloadSql::via(self.dialect.whole, Some(Via::Procedures))?;
-        procedures::create(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
+        let sql = self.sql::<W>();
+        let _guard = catalog::claim(&sql, self).await?;
+        procedures::create(&sql, &self.connect(W::NAME)?, self.dialect)
     }
 
     async fn restore(
@@ -277,7 +279,9 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        removal::drop_tables(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
+        let sql = self.sql::<W>();
+        let _guard = catalog::claim(&sql, self).await?;
+        removal::drop_tables(&sql, &self.connect(W::NAME)?, self.dialect)
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

@@ -30,6 +30,7 @@ pub(super) async fn restore(
         )));
     };
     let script = Script::of(sql.tables, text, sql.consistency())?;
+    let _guard = catalog::claim(sql, odbc).await?;
     let connection = odbc.connect(sql.name)?;
     restorable(&catalog::database_state(sql, &connection, dialect)?, manifest)?;
     let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();

@@ -4,6 +4,7 @@
 //! it. Numbers go in as the C types that the driver has (see `Quirks`), exact decimals as text.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use odbc_sys::{
     CDataType, FreeStmtOption, NO_TOTAL, NTS, NULL_DATA, ParamType, Pointer, SQLBindParameter, SQLDescribeCol,
@@ -116,6 +117,17 @@ impl Statement {
     /// What the execution left in an output parameter; none is the null.
     pub fn output(&self, number: usize) -> Option<&str> {
         self.parameters.get(number).and_then(Buffer::text)
+    }
+
+    /// Limits how long the database may work on an execution, in whole seconds.
+    ///
+    /// # Errors
+    /// If the driver has no such limit.
+    pub fn limit(&mut self, limit: Duration) -> Result<(), Diagnostic> {
+        let seconds = usize::try_from(limit.as_secs()).unwrap_or(usize::MAX);
+        let attribute = StatementAttribute::QueryTimeout;
+        // SAFETY: the attribute is a number, which stands in the place of a pointer.
+        self.stmt.check(unsafe { SQLSetStmtAttr(self.stmt.raw(), attribute, seconds as Pointer, 0) })
     }
 
     /// Executes with the parameters that are set, of which there are `sets` sets. For all sets together or for none.

@@ -1,20 +1,26 @@
 //! Graymark's own table in a Virtuoso database, and the state of the workload's tables.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
-use super::connect::QueryError;
+use super::connect::{QueryError, Target};
 use crate::engine::server::virtuoso::PAGE;
 use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::wire::odbc::failure::Diagnostic;
 use crate::engine::wire::odbc::parameter::Param;
-use crate::engine::{DatabaseState, ownership};
+use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 
 /// The version of [`Manifest`] that this program reads and writes.
 const FORMAT: u32 = 1;
 
 pub(super) const MANIFEST: &str = "graymark_manifest";
+
+/// How long a command waits for the lock: the session of a load that has just ended may hold it for a moment.
+const CLAIM: Duration = Duration::from_secs(10);
+/// The SQLSTATE of a statement that took too long.
+const TIMED_OUT: &str = "HYT00";
 
 /// Creates the table, with the manifest of an unfinished load.
 pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &str) -> Result<(), Diagnostic> {
@@ -30,6 +36,46 @@ pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &str) 
     insert.set(0, 0, Param::Text(name))?;
     insert.set(0, 1, Param::Text(manifest))?;
     insert.execute(1)
+}
+
+/// The lock of loads and drops, for as long as it lives: a change of the manifest that is never committed. A table that
+/// is dropped during a load crashes version 7.2.5.
+pub(super) struct Claim {
+    connection: Connection,
+}
+
+impl Claim {
+    /// Acquires the lock, for which the manifest has to exist.
+    ///
+    /// # Errors
+    /// If another command holds it.
+    pub(super) fn acquire(sql: &WorkloadSql, target: &Target) -> Result<Claim, Error> {
+        let connection = target.connect(sql.name)?;
+        let prepare = || {
+            connection.set_autocommit(false)?;
+            let change = format!("UPDATE {}.DBA.graymark_manifest SET complete = complete", sql.name);
+            let mut lock = connection.prepare(&change)?;
+            lock.limit(CLAIM).map(|()| lock)
+        };
+        let cannot = |diagnostic: Diagnostic| target.explain("cannot begin", &diagnostic);
+        let mut lock = prepare().map_err(cannot)?;
+        match lock.execute(1) {
+            Ok(()) => Ok(Claim { connection }),
+            Err(diagnostic) if diagnostic.state() == TIMED_OUT => {
+                // The driver has given up, but version 7.2.5 often goes on waiting, and answers nothing meanwhile:
+                // closing the statement or the connection would wait for the lock, too.
+                std::mem::forget((lock, connection));
+                let why = "another load or drop is running: wait for it or stop it";
+                Err(Error::Database(format!("{}: {why}", target.url())))
+            }
+            Err(diagnostic) => Err(cannot(diagnostic)),
+        }
+    }
+
+    /// Releases the lock before the server would find the connection closed.
+    pub(super) fn release(self) -> Result<(), Diagnostic> {
+        self.connection.rollback()
+    }
 }
 
 /// Marks the load as complete.

@@ -95,10 +95,12 @@ impl Target {
         format!("virtuoso://{}@{}", encoded(&self.user), self.address)
     }
 
-    /// Connects. Names without a catalog are in that of the workload.
+    /// Connects. Names without a catalog are in that of the workload. Queries do not wait for changes that are not
+    /// committed, whatever the server's default is: the lock of a load is one.
     pub fn connect(&self, workload: &str) -> Result<Connection, Error> {
         let failed = |diagnostic: Diagnostic| self.explain("cannot connect", &diagnostic);
         let connection = self.open().map_err(failed)?;
+        connection.set_isolation(Isolation::ReadCommitted).map_err(failed)?;
         connection.execute(&format!("USE {workload}")).map_err(failed)?;
         Ok(connection)
     }

@@ -40,13 +40,17 @@ pub(super) fn load(
     let mut phases = Phases::new(on_step);
     let connection = target.connect(sql.name)?;
     let refused = |what: &'static str| move |diagnostic: Diagnostic| target.explain(what, &diagnostic);
-    match catalog::database_state(sql, &connection)
-        .map_err(|error| target.explain_query("cannot read the state of the tables", error))?
+    let state = || {
+        let state = catalog::database_state(sql, &connection);
+        state.map_err(|error| target.explain_query("cannot read the state of the tables", error))
+    };
+    if let DatabaseState::Unfinished(found) = state()?
+        && found == *manifest
     {
+        removal::drop_tables(sql, target, &connection)?;
+    }
+    match state()? {
         DatabaseState::Nothing => {}
-        DatabaseState::Unfinished(found) if found == *manifest => {
-            removal::drop_tables(sql, target, &connection)?;
-        }
         DatabaseState::Foreign { why } => return Err(Error::Database(format!("{}: {why}", target.url()))),
         _ => {
             let url = target.url();
@@ -60,6 +64,7 @@ pub(super) fn load(
     let text =
         serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest is no JSON: {error}")))?;
     catalog::write(sql, &connection, &text).map_err(refused("cannot make a table"))?;
+    let claim = catalog::Claim::acquire(sql, target)?;
     for table in script::statements(sql.schema(manifest)) {
         connection.execute(table.sql).map_err(refused("cannot make a table"))?;
     }
@@ -80,6 +85,7 @@ pub(super) fn load(
     phases.finish();
     // From here on the log is on again.
     let connection = target.connect(sql.name)?;
+    claim.release().map_err(refused("cannot end the load"))?;
     catalog::complete(sql, &connection).map_err(refused("cannot end the load"))?;
     connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;
     phases.report.database_bytes = database_bytes(&connection).ok();

@@ -1,6 +1,6 @@
 //! Drops the workload's tables: only those that the manifest proves to be Graymark's, and only without dependents.
 
-use super::catalog::{MANIFEST, database_state, procedures, tables};
+use super::catalog::{Claim, MANIFEST, database_state, procedures, tables};
 use super::connect::{QueryError, Target};
 use crate::engine::ownership::Dependent;
 use crate::engine::sql::{WorkloadSql, script};
@@ -11,8 +11,14 @@ use crate::engine::{Error, ownership};
 /// are Graymark's. DROP TABLE cannot be rolled back: dependents are checked first.
 pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Connection) -> Result<(), Error> {
     let cannot = |error| target.explain_query("cannot drop the tables", error);
-    if !ownership::can_drop(database_state(sql, connection).map_err(cannot)?)? {
+    let state = database_state(sql, connection).map_err(cannot)?;
+    if !ownership::can_drop(state.clone())? {
         return Ok(());
+    }
+    let claim = Claim::acquire(sql, target)?;
+    if database_state(sql, connection).map_err(cannot)? != state {
+        let why = "another load or drop has just ended: check what the database holds, then run this again";
+        return Err(Error::Database(format!("{}: {why}", target.url())));
     }
     ownership::ensure_no_dependents(&dependents(sql, connection).map_err(cannot)?)?;
     let there = tables(sql, connection).map_err(cannot)?;
@@ -22,6 +28,8 @@ pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Conne
         let reply = connection.query(&query).map_err(|error| cannot(error.into()))?;
         ownership::ensure_no_added_columns(reply.columns.iter().map(|column| (table.name, &**column)), sql)?;
     }
+    // It is a lock on a table that is dropped.
+    claim.release().map_err(|diagnostic| cannot(diagnostic.into()))?;
     remove(sql, connection).map_err(cannot)
 }
 
