@@ -62,11 +62,12 @@ fn a_sqlite_file_that_is_removed_ends_the_run() {
     assert!(done.err.contains("loaded.db is gone: it was removed or renamed; the run was stopped"), "{done:?}");
 }
 
-/// The rest of the interval passes, but nobody waits for tables to come back.
+/// The rest of the interval passes, but nobody waits for tables to come back. The interval is long enough for a drop on
+/// a busy machine.
 #[test]
 fn tables_that_are_dropped_end_the_run() {
     let place = loaded();
-    let run = ["run", "--db", "sqlite:loaded.db", "--clients", "1", "--ramp-up", "0s", "--duration", "4s", "--json"];
+    let run = ["run", "--db", "sqlite:loaded.db", "--clients", "1", "--ramp-up", "0s", "--duration", "15s", "--json"];
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     succeed(place.path(), &["drop", "--db", "sqlite:loaded.db"]);

@@ -72,7 +72,10 @@ impl Claim {
         }
     }
 
-    /// Releases the lock before the server would find the connection closed.
+    /// Releases the lock.
+    ///
+    /// # Errors
+    /// If the connection is lost.
     pub(super) fn release(self) -> Result<(), Diagnostic> {
         self.connection.rollback()
     }
