@@ -54,7 +54,8 @@ fn a_third_workload_runs_on_sqlite_and_its_planted_fault_is_found() {
 #[allow(clippy::print_stdout, reason = "a test that does not run says so")]
 fn a_third_workload_runs_on_postgres_by_statements_and_by_procedures() {
     if let Err(why) = server::postgres::available() {
-        assert!(std::env::var_os("GRAYMARK_REQUIRE_ENGINES").is_none(), "{why}");
+        let required = std::env::var_os("GRAYMARK_REQUIRE_ENGINES").is_some_and(|set| !set.is_empty());
+        assert!(!required, "{why}");
         println!("not run: {why}");
         return;
     }

@@ -331,10 +331,7 @@ fn a_run_on_a_stopped_mariadb_ends_on_sigterm() {
 #[cfg(feature = "odbc")]
 #[test]
 fn a_run_on_a_stopped_virtuoso_ends_on_sighup() {
-    if graymark::engine::server::virtuoso::available().is_err() {
-        assert!(std::env::var_os("GRAYMARK_REQUIRE_ENGINES").is_none());
-        return;
-    }
+    let Some(()) = crate::support::virtuoso::require() else { return };
     a_run_without_answers_ends("tpcc", "virtuoso:local?buffers=20000", Signal::SIGHUP);
 }
 
@@ -407,6 +404,32 @@ fn a_check_and_a_drop_behind_a_lock_end_by_themselves() {
         let done = run(place.path(), &[command, "tpcc", "--db", &url, "--timeout", "2s"]);
         assert_eq!(done.code, Some(3), "{command}: {done:?}");
         assert!(done.err.contains("no response within 2 s (increase --timeout to wait longer)"), "{command}: {done:?}");
+    }
+    drop(other);
+    drop(runtime);
+    succeed(place.path(), &["check", "tpcc", "--db", &url]);
+}
+
+/// A drop that has waited for a lock in vain says who holds it.
+#[test]
+fn a_drop_that_gives_up_names_the_session_that_holds_the_lock() {
+    let Some(()) = require_postgres() else { return };
+    let server = loaded_server();
+    let (url, place) = (server.url(), TempDir::new().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (other, process) = runtime.block_on(async {
+        let other = client(&url).await;
+        let process: i32 = other.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
+        let hold = "SET application_name = 'billing'; BEGIN; LOCK TABLE tpcc.stock IN ACCESS SHARE MODE";
+        other.batch_execute(hold).await.unwrap();
+        (other, process)
+    });
+    let impatient = format!("{url}{}options=-c%20lock_timeout%3D1s", if url.contains('?') { '&' } else { '?' });
+    let done = run(place.path(), &["drop", "tpcc", "--db", &impatient]);
+    assert_eq!(done.code, Some(3), "{done:?}");
+    let named = format!("process {process} (");
+    for words in ["lock timeout", &named, "billing", "idle in transaction)", "pg_terminate_backend"] {
+        assert!(done.err.contains(words), "{words}: {done:?}");
     }
     drop(other);
     drop(runtime);

@@ -261,3 +261,24 @@ fn mistakes_are_reported_before_anything_is_done() {
         assert!(!out.exists());
     }
 }
+
+/// The corrected command can use the same directory.
+#[test]
+fn a_sweep_whose_first_point_is_refused_leaves_no_files() {
+    let place = TempDir::new().unwrap();
+    let (out, foreign) = (place.path().join("sweep"), place.path().join("shop.db"));
+    rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE customer (id, name)").unwrap();
+    let db = format!("sqlite:{}", foreign.display());
+    let refused = || {
+        let output = run(&["sweep", "load", "--db", &db, "-w", "1"], &out);
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    refused();
+    assert!(!out.exists());
+    // What somebody else keeps there stays.
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(out.join("notes"), "").unwrap();
+    refused();
+    let left: Vec<_> = std::fs::read_dir(&out).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["notes"]);
+}

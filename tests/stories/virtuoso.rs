@@ -211,9 +211,18 @@ fn nothing_is_dropped_during_a_load() {
     succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
     // As it is during a load, whose session holds the lock.
     let loader = engine.target().connect("tpcc").unwrap();
+    let hold = || {
+        loader.set_autocommit(false).unwrap();
+        loader.execute("UPDATE tpcc.DBA.graymark_manifest SET complete = complete").unwrap();
+    };
+    hold();
+    let renewed = run(place.path(), &["load", "--procedures-only", "--db", &url]);
+    renewed.refused(3, &["another load or drop is running"]);
+    loader.rollback().unwrap();
+    loader.set_autocommit(true).unwrap();
+    succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
     loader.execute("UPDATE tpcc.DBA.graymark_manifest SET complete = 0").unwrap();
-    loader.set_autocommit(false).unwrap();
-    loader.execute("UPDATE tpcc.DBA.graymark_manifest SET complete = complete").unwrap();
+    hold();
     for arguments in [&["load", "-w", "1"][..], &["drop"]] {
         run(place.path(), &[arguments, &["--db", &url]].concat()).refused(3, &["another load or drop is running"]);
     }

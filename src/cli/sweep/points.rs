@@ -13,7 +13,7 @@ use super::key::PointKey;
 use super::order::{directory_name, name, next, progress, remaining};
 use super::place::Place;
 use super::settings::Varied;
-use super::state::{Database, Entry, Progress, State};
+use super::state::{self, Database, Entry, Progress, State};
 use crate::cpus::CpuCount;
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
@@ -39,6 +39,8 @@ pub(super) struct Points {
     db: DatabaseUrl,
     json: bool,
     interrupt: Interrupt,
+    /// Whether it has just been started, and not continued.
+    new: bool,
 }
 
 impl Points {
@@ -52,12 +54,31 @@ impl Points {
     ) -> Result<Points, Error> {
         // A resumed sweep tries again what failed.
         state.points.iter_mut().for_each(|entry| entry.failed = None);
+        let new = !directory.join(state::FILE).exists();
         state.write(&directory)?;
-        Ok(Points { directory, state, db, json, interrupt })
+        Ok(Points { directory, state, db, json, interrupt, new })
     }
 
-    /// Runs all remaining points, and writes the report.
+    /// Runs all remaining points, and writes the report. A sweep whose first point is refused leaves no files, so that
+    /// the corrected command can use its directory.
     pub(super) fn run(mut self) -> Result<Ended, Error> {
+        let ended = self.remaining();
+        if self.new && ended.is_err() && !self.left_anything() {
+            state::remove(&self.directory);
+        }
+        ended
+    }
+
+    /// Whether there are records, or databases that this sweep created.
+    fn left_anything(&self) -> bool {
+        let exists = |key: PointKey| !self.place(key).is_ok_and(|place| place.is_free());
+        let left =
+            |entry: &Entry| self.directory.join(&entry.record).exists() || entry.own_database && exists(entry.key);
+        self.state.points.iter().any(left)
+            || self.state.databases.iter().any(|there| there.own && exists(key_of(there)))
+    }
+
+    fn remaining(&mut self) -> Result<Ended, Error> {
         for entry in self.state.points.iter().filter(|entry| entry.state == Progress::Done) {
             self.tidy(entry)?;
         }
@@ -83,13 +104,7 @@ impl Points {
             self.table()?;
         }
         for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases()) {
-            let key = PointKey {
-                series: there.series,
-                warehouses: Some(there.warehouses),
-                stripes: there.stripes,
-                ..PointKey::default()
-            };
-            self.place(key)?.remove()?;
+            self.place(key_of(there))?.remove()?;
         }
         let study = study(&self.state);
         let page = sweep_report::write(&self.directory, &study)?;
@@ -511,6 +526,11 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
         (None, None) => {}
     }
     notes
+}
+
+/// A key whose place is this database's.
+fn key_of(there: &Database) -> PointKey {
+    PointKey { series: there.series, warehouses: Some(there.warehouses), stripes: there.stripes, ..PointKey::default() }
 }
 
 /// The record in a directory, if its run is complete.

@@ -2,7 +2,7 @@
 //! continued.
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
@@ -189,9 +189,19 @@ pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     }
 }
 
+/// Removes the files of a sweep that has no records, and its directory if nothing else is in it. What cannot be removed
+/// stays.
+pub(super) fn remove(directory: &Path) {
+    for name in [FILE, LOCK] {
+        let _ = fs::remove_file(directory.join(name));
+    }
+    for emptied in [&directory.join("points"), directory] {
+        let _ = fs::remove_dir(emptied);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
 
     use super::super::settings::{Series, Varied};
     use super::*;

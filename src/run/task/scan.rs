@@ -67,7 +67,12 @@ impl Visitor for SerialRead<'_> {
         // An unusable record directory is reported before any cache is emptied.
         let record = RecordWriter::create(&out, "scan", W::NAME, W::TRANSACTIONS)?;
         let empty_caches = async move |engine: &dyn Engine<W>| engine.empty_caches(all).await;
-        let nothing = || Error::Usage(format!("{name} has no tables that graymark scan can read: give another --db"));
+        let nothing = || {
+            Error::Usage(format!(
+                "graymark scan reads the tables at sqlite:, postgres://, mysql:// and virtuoso://, not those of {name} \
+                 at this --db"
+            ))
+        };
         let emptied =
             requests.ask(empty_caches).and_then(|asked| asked.map(|caches| caches.ok_or_else(nothing)).transpose());
         let caches = match emptied {

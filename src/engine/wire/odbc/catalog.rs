@@ -35,7 +35,7 @@ pub(super) struct Loaded {
 
 /// An error of a command: what it could not do, and what the database says.
 pub(super) fn failed(what: &str, error: &Diagnostic) -> Error {
-    Error::Database(format!("{what}: {error}"))
+    Error::Database(format!("{what}: {error}{}", error.advice()))
 }
 
 /// The steps of a statement of the dialect's catalog; none if it has none of this name.

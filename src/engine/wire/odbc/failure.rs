@@ -94,12 +94,31 @@ impl Diagnostic {
         }
     }
 
+    /// What to do about it; empty where nothing is known.
+    pub(super) fn advice(&self) -> &'static str {
+        match (self.meaning(), self.state(), self.native) {
+            (Meaning::Retry(RetryReason::LockTimeout), ..) => {
+                "; another session holds locks on the tables: wait for its transaction or end it, then start the same \
+                 command again"
+            }
+            // Insufficient privilege, as PostgreSQL and Db2 say it; MariaDB and MySQL, SQL Server, and Oracle.
+            (_, "42501", _)
+            | (_, _, 1044 | 1142 | 1143 | 1227 | 1370)
+            | (_, "42000", 229 | 230 | 262)
+            | (_, _, 1031) => {
+                "; grant this user SELECT, INSERT, UPDATE and DELETE on Graymark's tables and EXECUTE on its procedures, \
+                 or connect as their owner; a load also creates and drops them"
+            }
+            _ => "",
+        }
+    }
+
     /// Why a transaction did not complete. `ambiguous`: whether it may be committed if the connection is gone.
     pub fn failure(&self, ambiguous: bool) -> Failure {
         match self.meaning() {
             Meaning::Retry(reason) => Failure::Retry { reason, detail: self.to_string() },
             Meaning::Lost => Failure::Disconnected { ambiguous, detail: self.to_string() },
-            Meaning::Refused => Failure::Invalid(self.to_string()),
+            Meaning::Refused => Failure::Invalid(format!("{self}{}", self.advice())),
         }
     }
 }
@@ -159,6 +178,25 @@ mod tests {
                 "{state} {native} {message}"
             );
         }
+    }
+
+    #[test]
+    fn a_lock_and_a_missing_right_come_with_advice() {
+        for (state, native, wanted) in [
+            ("55P03", 7, "another session holds locks"),
+            ("HY000", 1205, "another session holds locks"),
+            ("42501", 7, "grant this user SELECT"),
+            ("42000", 1142, "grant this user SELECT"),
+            ("42000", 229, "grant this user SELECT"),
+        ] {
+            let advice = Diagnostic::new(state.as_bytes(), native, "no").advice();
+            assert!(advice.contains(wanted), "{state} {native}: {advice}");
+        }
+        assert_eq!(Diagnostic::new(b"42P01", 7, "no such table").advice(), "");
+        let Failure::Invalid(why) = Diagnostic::new(b"42501", 7, "permission denied").failure(false) else {
+            panic!("another failure")
+        };
+        assert!(why.ends_with("or connect as their owner; a load also creates and drops them"), "{why}");
     }
 
     #[test]

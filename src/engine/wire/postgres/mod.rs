@@ -9,6 +9,7 @@ pub mod connect;
 mod connection;
 mod failure;
 mod handover;
+mod holders;
 mod load;
 pub mod local;
 mod maintain;

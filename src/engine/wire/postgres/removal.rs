@@ -4,15 +4,17 @@
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use super::catalog;
 use super::connect::Target;
 use super::failure::of_command;
 use super::load::{Lock, begin, claim, release};
 use super::schema::Schema;
+use super::{catalog, holders};
 use crate::engine::dialect::Guard;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 use crate::visible::one_line;
+
+const CANNOT: &str = "cannot remove the tables";
 
 /// Drops the workload's tables, its procedures and Graymark's own tables; the schema too, if Graymark created it and
 /// nothing else is in it.
@@ -28,22 +30,22 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error
     if sql.dialect.schema_alone {
         if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
             only_own_columns(&client, &schema, sql).await?;
-            catalog::remove_alone(&client, &schema, sql).await.map_err(|error| refused(&error))?;
+            executed(&client, &schema, catalog::remove_alone(&client, &schema, sql)).await?;
         }
         return Ok(());
     }
-    begin(&client, &schema, sql.dialect, Lock::Alone).await.map_err(|error| refused(&error))?;
+    executed(&client, &schema, begin(&client, &schema, sql.dialect, Lock::Alone)).await?;
     if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
         only_own_columns(&client, &schema, sql).await?;
-        remove(&client, &schema, sql).await.map_err(|error| refused(&error))?;
+        executed(&client, &schema, remove(&client, &schema, sql)).await?;
     }
-    client.batch_execute("COMMIT").await.map_err(|error| refused(&error))?;
+    executed(&client, &schema, client.batch_execute("COMMIT")).await?;
     release(&guard).await
 }
 
 /// An error if somebody has added columns to the tables.
 async fn only_own_columns(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), Error> {
-    let columns = catalog::columns(client, schema).await.map_err(|error| refused(&error))?;
+    let columns = catalog::columns(client, schema).await.map_err(|error| of_command(CANNOT, &error))?;
     ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (&**table, &**column)), sql)
 }
 
@@ -67,12 +69,18 @@ async fn remove(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(
     }
 }
 
-fn refused(error: &tokio_postgres::Error) -> Error {
-    match error.as_db_error() {
+/// Executes a part of the drop, and explains why it failed.
+async fn executed(
+    client: &Client,
+    schema: &Schema,
+    part: impl Future<Output = Result<(), tokio_postgres::Error>>,
+) -> Result<(), Error> {
+    let Err(error) = part.await else { return Ok(()) };
+    Err(match error.as_db_error() {
         Some(refusal) if *refusal.code() == SqlState::DEPENDENT_OBJECTS_STILL_EXIST => {
             let dependents: Vec<&str> = refusal.detail().unwrap_or(refusal.message()).lines().collect();
             ownership::needed_by(&one_line(&dependents.join("; ")))
         }
-        _ => of_command("cannot remove the tables", error),
-    }
+        _ => holders::explain(client, schema, CANNOT, &error).await,
+    })
 }

@@ -9,14 +9,13 @@ use std::time::Instant;
 use futures_util::SinkExt;
 use futures_util::future::try_join_all;
 use tokio_postgres::Client;
-use tokio_postgres::error::SqlState;
 
 use super::bulk::CopyRows;
 use super::connect::Target;
 use super::failure::of_command;
 use super::load::{self, Lock, claim, release};
 use super::schema::Schema;
-use super::{catalog, check};
+use super::{catalog, check, holders};
 use crate::engine::dialect::Dialect;
 use crate::engine::load::side_by_side;
 use crate::engine::sql::WorkloadSql;
@@ -55,9 +54,10 @@ pub async fn restore<P: Population>(
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, on_step);
 
-    undo(&client, &schema, sql.dialect, &script, &parts, &mut population.rows(), &mut progress)
-        .await
-        .map_err(|error| refused(&error))?;
+    let undone = undo(&client, &schema, sql.dialect, &script, &parts, &mut population.rows(), &mut progress).await;
+    if let Err(error) = undone {
+        return Err(holders::explain(&client, &schema, "cannot restore", &error).await);
+    }
     progress.phase("undo");
 
     let mut clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
@@ -95,15 +95,6 @@ pub async fn restore<P: Population>(
     progress.phase("verify");
     release(&guard).await?;
     Ok(progress.end())
-}
-
-fn refused(error: &tokio_postgres::Error) -> Error {
-    if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
-        return Error::Database(
-            "someone is writing to the tables: end the run that is going on, then restore".to_owned(),
-        );
-    }
-    of_command("cannot restore", error)
 }
 
 async fn undo(

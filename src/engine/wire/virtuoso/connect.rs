@@ -15,7 +15,7 @@ pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
 /// The default port.
 const PORT: u16 = 1111;
 /// Virtuoso's messages about missing privileges.
-const FORBIDDEN: [&str; 3] = ["access denied", "Must have", "owner specified is different"];
+const FORBIDDEN: [&str; 4] = ["access denied", "Must have", "owner specified is different", "SECURITY: "];
 
 /// Why a query failed.
 #[derive(Debug)]

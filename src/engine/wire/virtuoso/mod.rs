@@ -185,7 +185,9 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
     }
 
     async fn renew_procedures(&self) -> Result<(), Error> {
-        let made = procedures::make(&self.sql::<W>(), &self.target.connect(W::NAME)?);
+        let sql = self.sql::<W>();
+        let claim = catalog::Claim::acquire(&sql, &self.target)?;
+        let made = procedures::make(&sql, &self.target.connect(W::NAME)?).and_then(|()| claim.release());
         made.map_err(|diagnostic| self.target.explain("cannot make a procedure", &diagnostic))
     }
 

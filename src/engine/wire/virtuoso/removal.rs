@@ -55,13 +55,42 @@ fn dependents(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<Dependen
     }
     for row in &connection.query("SELECT V_NAME, blob_to_string (coalesce (V_TEXT, V_EXT)) FROM DB.DBA.SYS_VIEWS")?.rows
     {
-        let text = row.optional_text(1)?.unwrap_or_default().to_lowercase();
-        let named = |name: &&&str| {
-            [name.to_lowercase(), name.to_lowercase().replace(".dba.", "..")].iter().any(|name| text.contains(name))
-        };
-        if let Some(table) = ours.iter().find(named) {
-            found.extend(ownership::dependents([("view", row.text(0)?, *table)], &ours));
+        let (view, text) = (row.text(0)?, row.optional_text(1)?.unwrap_or_default());
+        if let Some(table) = sql.tables.iter().find(|table| names(view, text, sql.name, table.name)) {
+            let table = format!("{}.DBA.{}", sql.name, table.name);
+            found.extend(ownership::dependents([("view", view, &*table)], &ours));
         }
     }
     Ok(found)
+}
+
+/// Whether the text of a view names a table of the workload's catalog, with or without quotes. The server keeps the text
+/// as it was typed, and no list of what it needs: a view that belongs to the catalog may leave the catalog's name out.
+fn names(view: &str, text: &str, catalog: &str, table: &str) -> bool {
+    let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let here = view.split('.').next().is_some_and(|first| is(first, catalog));
+    (here || words.clone().any(|word| is(word, catalog))) && words.any(|word| is(word, table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_is_found_however_it_names_the_table() {
+        for (view, from, named) in [
+            ("DB.DBA.low", "tpcc.DBA.stock", true),
+            ("DB.DBA.low", "tpcc..stock", true),
+            ("DB.DBA.low", "\"tpcc\".\"DBA\".\"stock\"", true),
+            ("DB.DBA.low", "TPCC . DBA . Stock", true),
+            ("tpcc.DBA.low", "stock", true),
+            ("DB.DBA.low", "stock", false),
+            ("DB.DBA.low", "tpcc.DBA.stocks", false),
+            ("DB.DBA.low", "tpcc2.DBA.stock", false),
+        ] {
+            let text = format!("create view {view} as select s_i_id from {from}");
+            assert_eq!(names(view, &text, "tpcc", "stock"), named, "{text}");
+        }
+    }
 }
