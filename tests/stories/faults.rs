@@ -75,9 +75,9 @@ fn a_private_mariadb_stands_faults_of_all_kinds() {
     let faults = [
         "500ms: delay 5ms for 500ms",
         "1s: bandwidth 1MB for 500ms",
-        "1500ms: partition for 500ms",
-        "2500ms: stop for 500ms",
-        "3500ms: restart",
+        "2500ms: partition for 500ms",
+        "4500ms: stop for 500ms",
+        "6500ms: restart",
         "80s: kill",
     ];
     let faults: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", *fault]).collect();

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::support::command::{end, graymark, open_directory, program, run, start, succeed};
 use crate::support::loaded::loaded;
@@ -471,6 +471,27 @@ fn a_password_in_a_url_shows_nowhere() {
         fs::write(place.path().join("own.toml"), format!("db = {}\n", serde_json::json!(url))).unwrap();
         hidden(&run(place.path(), &["run", "--plan", "own.toml"]), form);
         fs::remove_file(place.path().join("own.toml")).unwrap();
+    }
+    // A sweep that has begun keeps its settings: of a server that takes connections, and never says a word.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    for (at, form) in PASSWORDS.iter().enumerate().filter(|(_, form)| form.contains("127.0.0.1:1")) {
+        let url = form.replace("127.0.0.1:1", &address).replace("{}", "hunter2");
+        for (how, option) in [("option", Some(&url)), ("environment", None)] {
+            let out = format!("begun-{at}-{how}");
+            let mut sweep = graymark(place.path(), &["sweep", "load", "-w", "1", "--out", &out]);
+            match option {
+                Some(url) => sweep.args(["--db", url]),
+                None => sweep.env("GRAYMARK_DB", &url),
+            };
+            let mut sweep = sweep.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let written = place.path().join(&out).join("sweep.toml");
+            while !written.exists() && sweep.try_wait().unwrap().is_none() {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            sweep.kill().unwrap();
+            sweep.wait().unwrap();
+        }
     }
     let mut sweeps = 0;
     for file in support::command::files(place.path()) {

@@ -376,7 +376,7 @@ fn a_database_that_is_in_use_is_left_alone() {
     block_on(async {
         let user = client(&server.url()).await;
         user.batch_execute("BEGIN; UPDATE tpcc.warehouse SET w_ytd = 0").await.unwrap();
-        refused("tpcc", &server.url(), 3, "end the run");
+        refused("tpcc", &server.url(), 3, "another session holds locks on the tables: process");
         user.batch_execute("ROLLBACK").await.unwrap();
     });
     done(&["restore", "tpcc", "--db", &server.url()]);

@@ -20,7 +20,7 @@ const CAPACITY: [&str; 10] = [
     "--ramp-up",
     "1s",
     "--duration",
-    "2s",
+    "5s",
 ];
 
 fn graymark(arguments: &[&str], directory: &Path) -> Command {
@@ -85,9 +85,10 @@ fn the_largest_number_of_warehouses_is_what_the_capacity_allows() {
     };
     assert_eq!(tried, expected, "doubling up to the first failure, then the gap");
     let failed = points.last().unwrap();
-    assert!(largest == 0 || failed["broken"][0].as_str().unwrap().contains("efficiency"), "{failed}");
+    let efficiency = |broken: &Value| broken.as_str().unwrap().contains("efficiency");
+    assert!(largest == 0 || failed["broken"].as_array().unwrap().iter().any(efficiency), "{failed}");
     let capacity = failed["throughput"].as_f64().unwrap();
-    // In two seconds, by chance, more New-Orders may be among the transactions.
+    // In five seconds, by chance, more New-Orders may be among the transactions.
     assert!((capacity > 0.0 || largest == 0) && capacity <= 3_600.0, "{failed}");
     for file in ["sweep.toml", "sweep.txt", "sweep.json"] {
         assert!(out.join(file).is_file(), "{file}");
