@@ -45,8 +45,8 @@ use graymark::workload::tpcc::Tpcc;
 use graymark::workload::value::Timestamp;
 use private::Private;
 
-/// Set to a text that is not empty where every engine must be there, as in CI: a missing one then fails the test instead
-/// of leaving it out.
+/// Set to a text that is not empty where every engine must be there, as in CI: a missing one then fails the test
+/// instead of leaving it out.
 const REQUIRE: &str = "GRAYMARK_REQUIRE_ENGINES";
 
 /// Whether a private PostgreSQL can be started here; a test that needs one ends without.

@@ -106,8 +106,8 @@ impl Diagnostic {
             | (_, _, 1044 | 1142 | 1143 | 1227 | 1370)
             | (_, "42000", 229 | 230 | 262)
             | (_, _, 1031) => {
-                "; grant this user SELECT, INSERT, UPDATE and DELETE on Graymark's tables and EXECUTE on its procedures, \
-                 or connect as their owner; a load also creates and drops them"
+                "; grant this user SELECT, INSERT, UPDATE and DELETE on Graymark's tables and EXECUTE on its \
+                 procedures, or connect as their owner; a load also creates and drops them"
             }
             _ => "",
         }

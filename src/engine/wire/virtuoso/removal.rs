@@ -64,8 +64,8 @@ fn dependents(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<Dependen
     Ok(found)
 }
 
-/// Whether the text of a view names a table of the workload's catalog, with or without quotes. The server keeps the text
-/// as it was typed, and no list of what it needs: a view that belongs to the catalog may leave the catalog's name out.
+/// Whether the text of a view names a table of the workload's catalog, with or without quotes. The server keeps the
+/// text as it was typed, and no list of what it needs: a view of the catalog may leave the catalog's name out.
 fn names(view: &str, text: &str, catalog: &str, table: &str) -> bool {
     let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
     let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
