@@ -202,7 +202,6 @@ pub(super) fn remove(directory: &Path) {
 
 #[cfg(test)]
 mod tests {
-
     use super::super::settings::{Series, Varied};
     use super::*;
     use crate::plan::Plan;
