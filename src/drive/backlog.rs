@@ -1,6 +1,7 @@
 //! Transactions of an open loop that are due and that no session has taken yet.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
@@ -29,16 +30,18 @@ impl Backlog {
         Backlog { waiting: Semaphore::new(0), taken: Mutex::new(Taken { times, count: 0, closed: false }) }
     }
 
-    /// Waits for the next transaction, and returns its due time in nanoseconds since the run's start; `None` when the
-    /// run has ended.
-    pub(super) async fn take(&self) -> Option<u64> {
+    /// Waits for the next transaction, and returns its due time in nanoseconds since the run's start, and when it was
+    /// taken; `None` when the run has ended. From `end` on, transactions are left for [`Backlog::close`], which may be
+    /// called later than that.
+    pub(super) async fn take(&self, end: Instant) -> Option<(u64, Instant)> {
         self.waiting.acquire().await.ok()?.forget();
         let mut taken = self.lock();
-        if taken.closed {
+        let now = Instant::now();
+        if taken.closed || now >= end {
             return None;
         }
         taken.count += 1;
-        Some(taken.times.draw())
+        Some((taken.times.draw(), now))
     }
 
     /// The number of transactions that are due and not taken.
@@ -63,5 +66,28 @@ impl Backlog {
     /// A panic cannot leave the due times inconsistent: nothing that runs under the lock can panic.
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_taken_before_the_end_is_left() {
+        let backlog = Backlog::new(Rate::new(10.0).unwrap(), Arrivals::Constant, 1);
+        assert_eq!(backlog.release(3, 3), 3);
+        let (past, later) = (Instant::now(), Instant::now() + Duration::from_secs(600));
+        let (due, taken) = backlog.take(later).now_or_never().flatten().unwrap();
+        assert!(due == 0 && taken >= past);
+        // The interval has ended, and nobody has closed the backlog yet.
+        assert_eq!(backlog.take(past).now_or_never(), Some(None));
+        let mut left = backlog.close();
+        assert_eq!([left.draw(), left.draw()], [100_000_000, 200_000_000]);
+        assert_eq!(backlog.take(later).now_or_never(), Some(None));
     }
 }

@@ -62,6 +62,7 @@ impl<W: Workload> Dispatcher<'_, '_, W> {
             }
             std::thread::sleep(next.min(end).saturating_duration_since(Instant::now()).min(PAUSE));
         }
+        let left = self.backlog.close();
         let closing = Instant::now().min(end);
         // The rest belongs to the last moment before the end.
         self.stats.borrow_mut().turn(closing - Duration::from_nanos(1));
@@ -69,7 +70,7 @@ impl<W: Workload> Dispatcher<'_, '_, W> {
             self.offer(next, closing);
             next = self.moment();
         }
-        self.give_up(closing);
+        self.give_up(left, closing);
     }
 
     fn moment(&mut self) -> Instant {
@@ -90,8 +91,7 @@ impl<W: Workload> Dispatcher<'_, '_, W> {
     }
 
     /// Records the transactions that no session will take.
-    fn give_up(mut self, closing: Instant) {
-        let mut left = self.backlog.close();
+    fn give_up(mut self, mut left: DueTimes, closing: Instant) {
         loop {
             let due = self.begin + Duration::from_nanos(left.draw());
             if due >= closing {
@@ -117,8 +117,8 @@ pub(super) async fn session<W: Workload, E: Sessions<W>>(
     mut group: TerminalGroup<W>,
 ) {
     while worker.alive() {
-        let Some(due) = backlog.take().await else { return };
-        let (intended, taken) = (begin + Duration::from_nanos(due), Instant::now());
+        let Some((due, taken)) = backlog.take(end).await else { return };
+        let intended = begin + Duration::from_nanos(due);
         let input = group.next_input();
         let asked = PendingTransaction { transaction: W::transaction(&input), intended, taken, deferred: false };
         let output = worker.work(&input, asked).await;

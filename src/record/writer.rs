@@ -38,6 +38,8 @@ const FAILURES_WRITTEN: u64 = 10_000;
 /// An error while appending does not end the run: it is returned by [`RecordWriter::finish`].
 pub struct RecordWriter {
     directory: PathBuf,
+    /// Whether the directory did not exist before.
+    made: bool,
     header: Header,
     series: Appender,
     counters: Appender,
@@ -78,6 +80,7 @@ impl RecordWriter {
         transactions: &[&str],
     ) -> Result<RecordWriter, Error> {
         let unusable = |source| Error::Create { directory: directory.to_owned(), source };
+        let made = !directory.exists();
         link_safe::make_directory(directory).map_err(unusable)?;
         Self::free(directory)?;
         let header = Header {
@@ -105,6 +108,7 @@ impl RecordWriter {
             row: String::new(),
             failed: None,
             directory: directory.to_owned(),
+            made,
             header,
         };
         writer.put_json(file::HEADER, &writer.header)?;
@@ -299,8 +303,7 @@ impl RecordWriter {
     }
 
     /// Ends the record of a failed command. If its run has begun, the record is kept as partial; otherwise it is
-    /// removed,
-    /// so that the corrected command can use its directory.
+    /// removed, so that the corrected command can use its directory. A directory that existed before stays.
     pub fn abandon(self) {
         if self.log.begun {
             let _ = self.finish(Status::Partial);
@@ -309,7 +312,9 @@ impl RecordWriter {
         for name in file::ALL {
             let _ = fs::remove_file(self.directory.join(name));
         }
-        let _ = fs::remove_dir(&self.directory);
+        if self.made {
+            let _ = fs::remove_dir(&self.directory);
+        }
     }
 
     /// Writes what is still buffered and marks the record as `status`: [`Status::Complete`] or [`Status::Partial`].

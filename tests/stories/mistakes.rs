@@ -307,8 +307,15 @@ fn places_that_cannot_take_a_record() {
     out("file/record").refused(OUTPUT, &["file/record", "--out"]);
     assert_eq!(fs::read_dir(place.path().join("full")).unwrap().count(), 1);
 
-    // A failed command leaves its place to the corrected one.
-    run(place.path(), &["run", "--db", "sqlite:none.db", "--out", "record"]).refused(DATABASE, &["no tpcc tables"]);
+    // A failed command leaves its place to the corrected one; a directory that was there before stays.
+    let refused = || {
+        run(place.path(), &["run", "--db", "sqlite:none.db", "--out", "record"]).refused(DATABASE, &["no tpcc tables"]);
+    };
+    refused();
+    assert!(!place.path().join("record").exists());
+    fs::create_dir(place.path().join("record")).unwrap();
+    refused();
+    assert_eq!(fs::read_dir(place.path().join("record")).unwrap().count(), 0);
     let done = out("record");
     assert_eq!(done.code, Some(0), "{done:?}");
 }

@@ -276,8 +276,10 @@ fn a_sweep_whose_first_point_is_refused_leaves_no_files() {
     };
     refused();
     assert!(!out.exists());
-    // What somebody else keeps there stays.
+    // A directory that was there before stays, and what somebody else keeps there.
     std::fs::create_dir(&out).unwrap();
+    refused();
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
     std::fs::write(out.join("notes"), "").unwrap();
     refused();
     let left: Vec<_> = std::fs::read_dir(&out).unwrap().flatten().map(|entry| entry.file_name()).collect();

@@ -350,9 +350,14 @@ fn go(directory: PathBuf, state: State, db: DatabaseUrl, json: bool, dry_run: bo
         return Ok(Ended::Held);
     }
     let cannot = |error| Error::Output(format!("cannot make {}: {error}; give another --out", directory.display()));
+    let made = !directory.exists();
     link_safe::make_directory(&directory).map_err(cannot)?;
     let lock = state::lock(&directory)?;
-    let ended = Points::new(directory, state, db, json, Interrupt::listen()?)?.run();
+    let ended = Points::new(directory.clone(), state, db, json, Interrupt::listen()?)?.run();
     drop(lock);
+    if made && ended.is_err() {
+        // Only an empty one can be removed: a refused sweep has left no files.
+        let _ = std::fs::remove_dir(directory);
+    }
     ended
 }

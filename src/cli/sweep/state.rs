@@ -189,15 +189,12 @@ pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     }
 }
 
-/// Removes the files of a sweep that has no records, and its directory if nothing else is in it. What cannot be removed
-/// stays.
+/// Removes the files of a sweep that has no records. What cannot be removed stays.
 pub(super) fn remove(directory: &Path) {
     for name in [FILE, LOCK] {
         let _ = fs::remove_file(directory.join(name));
     }
-    for emptied in [&directory.join("points"), directory] {
-        let _ = fs::remove_dir(emptied);
-    }
+    let _ = fs::remove_dir(directory.join("points"));
 }
 
 #[cfg(test)]
