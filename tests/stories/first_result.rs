@@ -51,8 +51,9 @@ fn the_embedded_default_needs_nothing_but_the_command() {
     let elsewhere = TempDir::new().unwrap();
     let reported = succeed(elsewhere.path(), &["report", record.to_str().unwrap()]);
     let figure = summary["new_orders_per_minute"].as_f64().unwrap();
-    let thousands = format!("{}", figure.round() as u64);
-    assert!(reported.out.replace(',', "").contains(&thousands), "{figure} in\n{}", reported.out);
+    // Clause 5.4.4: truncated to an integer.
+    let headline = format!("{} NOPM", figure.trunc());
+    assert!(reported.out.replace(',', "").contains(&headline), "{figure} in\n{}", reported.out);
     complete(&record, &summary);
     let json = succeed(elsewhere.path(), &["report", record.to_str().unwrap(), "--json"]);
     assert_eq!(json.json(), summary);
