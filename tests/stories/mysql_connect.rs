@@ -6,6 +6,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use crate::support::certificates::version_1;
 use crate::support::{load, mysql_client, open_mysql, options, require_mariadb, small_mariadb};
 use graymark::engine::wire::mysql::Mysql;
 use graymark::engine::wire::mysql::connect::Target;
@@ -144,5 +145,34 @@ fn tls_is_verified_against_the_given_authority() {
         assert!(error.contains("ssl-ca=FILE"), "{error}");
         let name = refused(&url("127.0.0.1", &format!("?ssl-mode=VERIFY_IDENTITY&ssl-ca={good}")), &[]).await;
         assert!(name.contains("names another host"), "{name}");
+    });
+}
+
+/// A certificate of version 1, as MySQL's guide makes it: `PREFERRED` goes without TLS, the others name the fault.
+#[test]
+fn a_certificate_of_version_1_is_named() {
+    let Some(()) = require_mariadb() else { return };
+    let place = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+    let Some(old) = version_1(place.path()) else { return };
+    let write = |name: &str, text: &str| {
+        let file = place.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file.display().to_string()
+    };
+    let (certificate, key) = (write("server.crt", &old.certificate), write("server.key", &old.key));
+    let server = small_mariadb(&[("ssl_cert", &certificate), ("ssl_key", &key)]);
+    runtime().block_on(async {
+        let cipher: Option<(String, String)> = mysql_client(&server.tcp_url(), None)
+            .await
+            .query_first("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+            .await
+            .unwrap();
+        assert_eq!(cipher.unwrap().1, "");
+        let verified = format!("VERIFY_IDENTITY&ssl-ca={certificate}");
+        for mode in ["REQUIRED", &verified] {
+            let error = refused(&format!("{}?ssl-mode={mode}", server.tcp_url()), &[]).await;
+            assert!(error.contains("X.509 version 1") && error.contains("ssl-mode=PREFERRED"), "{error}");
+        }
     });
 }

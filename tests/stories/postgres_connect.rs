@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use crate::support::certificates::{Made, own_authority, version_1};
 use crate::support::{client, guarded, require_postgres, small_server};
 use graymark::engine::wire::postgres::connect::Target;
 
@@ -149,5 +150,67 @@ fn tls_is_verified_against_the_given_authority() {
 
         let name = refused(&url("127.0.0.1", "verify-full", &good), &[]).await;
         assert!(name.contains("names another host"), "{name}");
+    });
+}
+
+/// The first guides to TLS make certificates that OpenSSL takes and rustls does not: of version 1, and such that are
+/// their own authority.
+#[test]
+fn certificates_as_guides_make_them_are_taken_or_named() {
+    let Some(()) = require_postgres() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let Some(old) = version_1(place.path()) else { return };
+    let server = small_server();
+    let owner = std::fs::metadata(server.data()).unwrap();
+    let present = |made: &Made| {
+        for (name, text) in [("server.crt", &made.certificate), ("server.key", &made.key)] {
+            let file = server.data().join(name);
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+            std::os::unix::fs::chown(&file, Some(owner.uid()), Some(owner.gid())).unwrap();
+        }
+        server.restart().unwrap();
+    };
+    let root = |made: &Made| {
+        let file = place.path().join("root.crt");
+        std::fs::write(&file, &made.certificate).unwrap();
+        file.display().to_string()
+    };
+    let url = |host: &str, more: &str| format!("{}?{more}", server.tcp_url().replace("127.0.0.1", host));
+    let encrypted = async |url: &str| {
+        let client = Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap();
+        let ssl = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+        assert!(client.query_one(ssl, &[]).await.unwrap().get::<_, bool>(0), "{url}");
+    };
+    runtime().block_on(async {
+        client(&server.url()).await.batch_execute("ALTER SYSTEM SET ssl = on").await.unwrap();
+        present(&old);
+        // Nothing is verified.
+        encrypted(&url("localhost", "sslmode=prefer")).await;
+        encrypted(&url("localhost", "sslmode=require")).await;
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let error = refused(&url("localhost", &format!("sslmode={mode}&sslrootcert={}", root(&old))), &[]).await;
+            assert!(error.contains("X.509 version 1") && error.contains("sslmode=prefer"), "{error}");
+        }
+
+        let own = own_authority(4000);
+        present(&own);
+        for (host, mode) in [("127.0.0.1", "require"), ("127.0.0.1", "verify-ca"), ("localhost", "verify-full")] {
+            encrypted(&url(host, &format!("sslmode={mode}&sslrootcert={}", root(&own)))).await;
+        }
+        let full = url("127.0.0.1", &format!("sslmode=verify-full&sslrootcert={}", root(&own)));
+        let name = refused(&full, &[]).await;
+        assert!(name.contains("names another host"), "{name}");
+        // It is the certificate itself that is trusted, not its name.
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let other = format!("sslmode={mode}&sslrootcert={}", root(&own_authority(4000)));
+            let error = refused(&url("localhost", &other), &[]).await;
+            assert!(error.contains("marked as that of an authority"), "{error}");
+        }
+
+        let expired = own_authority(2020);
+        present(&expired);
+        let error = refused(&url("localhost", &format!("sslmode=require&sslrootcert={}", root(&expired))), &[]).await;
+        assert!(error.contains("xpired"), "{error}");
     });
 }

@@ -22,7 +22,10 @@
 //! | `read.rs`, `scan.rs` | rows in key order; the serial read of a table |
 //! | `query.rs` | the text of a query and its parameters, where several statements are one query |
 //! | `observe.rs` | the database's counters |
+//!
+//! `certificate.rs` names faults of certificates, for every protocol with TLS.
 
+pub mod certificate;
 pub mod mysql;
 #[cfg(feature = "odbc")]
 pub mod odbc;

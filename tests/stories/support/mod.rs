@@ -1,6 +1,7 @@
 //! What tests of several user stories need.
 
 pub mod bank;
+pub mod certificates;
 pub mod citus;
 pub mod command;
 pub mod consistency_faults;

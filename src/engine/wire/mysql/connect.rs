@@ -16,6 +16,7 @@ use crate::engine::address::{Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::hosts::{Hosts, Place, Role, no_host_accepted};
 use crate::engine::relay::Relay;
+use crate::engine::wire::certificate::Refused;
 use crate::url::{MYSQL, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
@@ -443,7 +444,16 @@ impl Target {
                      ssl-mode=REQUIRED"
                 )
             }
-            error => self.explain_tls(&one_line(&error.to_string())),
+            error => match Refused::of(error) {
+                Some(refused) => {
+                    let otherwise = match refused {
+                        Refused::Version1 => "trust the network with ssl-mode=PREFERRED, which then goes without TLS",
+                        Refused::Authority => "go without verification with ssl-mode=REQUIRED",
+                    };
+                    format!("the certificate of {place} {}, or {otherwise}", refused.explain())
+                }
+                None => self.explain_tls(&one_line(&error.to_string())),
+            },
         }
     }
 

@@ -8,6 +8,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::engine::Error;
+use crate::engine::wire::certificate::Refused;
 
 /// `ssl-mode` of MySQL's own clients, except `VERIFY_CA`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,16 +48,20 @@ impl Mode {
     }
 }
 
-/// Whether a server has no TLS, or no version in common with Graymark.
+/// Whether a server has no TLS, no version in common with Graymark, or a certificate that the driver cannot read.
 pub fn is_not_to_be_had(error: &mysql_async::Error) -> bool {
     match error {
         mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => true,
         mysql_async::Error::Io(IoError::Io(error)) => {
-            error.get_ref().and_then(|inner| inner.downcast_ref()).is_some_and(has_no_common_cipher)
+            error.get_ref().and_then(|inner| inner.downcast_ref()).is_some_and(is_without_use)
         }
-        mysql_async::Error::Io(IoError::Tls(TlsError::Tls(error))) => has_no_common_cipher(error),
+        mysql_async::Error::Io(IoError::Tls(TlsError::Tls(error))) => is_without_use(error),
         _ => false,
     }
+}
+
+fn is_without_use(error: &rustls::Error) -> bool {
+    has_no_common_cipher(error) || Refused::of(error) == Some(Refused::Version1)
 }
 
 /// Whether a server refused all offered versions and ciphers.

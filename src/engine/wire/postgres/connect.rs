@@ -20,6 +20,7 @@ use crate::engine::address::{self, Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::hosts::{Hosts, Place, Role, no_host_accepted};
 use crate::engine::relay::Relay;
+use crate::engine::wire::certificate::Refused;
 use crate::result::Isolation;
 use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
@@ -601,7 +602,21 @@ impl Target {
                  sslmode=verify-ca"
                 )
             }
-            error => format!("TLS with {place} failed: {}; see sslmode and sslrootcert", one_line(&error.to_string())),
+            error => match Refused::of(error) {
+                Some(refused) => {
+                    let itself = match refused {
+                        Refused::Version1 => "",
+                        Refused::Authority => "or name the certificate itself with sslrootcert=FILE, ",
+                    };
+                    format!(
+                        "the certificate of {place} {}, {itself}or go without verification with sslmode=prefer",
+                        refused.explain()
+                    )
+                }
+                None => {
+                    format!("TLS with {place} failed: {}; see sslmode and sslrootcert", one_line(&error.to_string()))
+                }
+            },
         }
     }
 

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::engine::Error;
+use crate::engine::wire::certificate::Refused;
 
 /// libpq's `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,45 +73,13 @@ pub fn connector(mode: Mode, roots: Option<&Path>) -> Result<MakeRustlsConnect, 
     };
     let verifier: Arc<dyn ServerCertVerifier> = match mode {
         Mode::Disable | Mode::Prefer | Mode::Require => Arc::new(Unverified(provider.clone())),
-        Mode::VerifyCa => Arc::new(AnyName(authorities(roots, &provider)?)),
-        Mode::VerifyFull => authorities(roots, &provider)?,
+        Mode::VerifyCa => Arc::new(Verified::by(roots, &provider, true)?),
+        Mode::VerifyFull => Arc::new(Verified::by(roots, &provider, false)?),
     };
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|error| Error::Database(format!("cannot set up TLS: {error}")))?;
     let config = config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
-}
-
-fn authorities(roots: Option<&Path>, provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVerifier>, Error> {
-    let mut store = RootCertStore::empty();
-    match roots {
-        Some(file) if file != Path::new("system") => {
-            let unusable = |why: String| Error::Usage(format!("sslrootcert {} cannot be used: {why}", file.display()));
-            let certificates = CertificateDer::pem_file_iter(file).map_err(|error| unusable(error.to_string()))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
-                store.add(certificate).map_err(|error| unusable(error.to_string()))?;
-            }
-            if store.is_empty() {
-                return Err(unusable("it holds no certificate in PEM form".to_owned()));
-            }
-        }
-        _ => {
-            let found = rustls_native_certs::load_native_certs();
-            store.add_parsable_certificates(found.certs);
-            if store.is_empty() {
-                return Err(Error::Database(
-                    "this system has no certificate authorities to verify the server by: `apt-get install \
-                     ca-certificates`, or give \
-                     sslrootcert=FILE, or choose another sslmode"
-                        .to_owned(),
-                ));
-            }
-        }
-    }
-    WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
-        .build()
-        .map_err(|error| Error::Database(format!("cannot set up TLS: {error}")))
 }
 
 /// libpq's default file of authorities, if it exists.
@@ -133,22 +103,24 @@ impl ServerCertVerifier for Unverified {
         Ok(ServerCertVerified::assertion())
     }
 
+    // Nobody knows whose certificate it is, so a signature by it shows nothing. To check it, rustls would have to read
+    // the certificate, and refuses some that OpenSSL takes.
     fn verify_tls12_signature(
         &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        Ok(HandshakeSignatureValid::assertion())
     }
 
     fn verify_tls13_signature(
         &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        Ok(HandshakeSignatureValid::assertion())
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -156,11 +128,54 @@ impl ServerCertVerifier for Unverified {
     }
 }
 
-/// `sslmode=verify-ca`: any certificate of a known authority, whatever host it names.
+/// `sslmode=verify-ca` and `verify-full`: a certificate of a known authority.
 #[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
+struct Verified {
+    authorities: Arc<WebPkiServerVerifier>,
+    /// The certificates of the file; none for the system's store.
+    listed: Vec<CertificateDer<'static>>,
+    /// Whether the certificate may name another host.
+    any_name: bool,
+}
 
-impl ServerCertVerifier for AnyName {
+impl Verified {
+    fn by(roots: Option<&Path>, provider: &Arc<CryptoProvider>, any_name: bool) -> Result<Verified, Error> {
+        let mut store = RootCertStore::empty();
+        let mut listed = Vec::new();
+        match roots {
+            Some(file) if file != Path::new("system") => {
+                let unusable =
+                    |why: String| Error::Usage(format!("sslrootcert {} cannot be used: {why}", file.display()));
+                let certificates = CertificateDer::pem_file_iter(file).map_err(|error| unusable(error.to_string()))?;
+                for certificate in certificates {
+                    let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+                    store.add(certificate.clone()).map_err(|error| unusable(error.to_string()))?;
+                    listed.push(certificate);
+                }
+                if store.is_empty() {
+                    return Err(unusable("it holds no certificate in PEM form".to_owned()));
+                }
+            }
+            _ => {
+                let found = rustls_native_certs::load_native_certs();
+                store.add_parsable_certificates(found.certs);
+                if store.is_empty() {
+                    return Err(Error::Database(
+                        "this system has no certificate authorities to verify the server by: `apt-get install \
+                         ca-certificates`, or give sslrootcert=FILE, or choose another sslmode"
+                            .to_owned(),
+                    ));
+                }
+            }
+        }
+        let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
+            .build()
+            .map_err(|error| Error::Database(format!("cannot set up TLS: {error}")))?;
+        Ok(Verified { authorities, listed, any_name })
+    }
+}
+
+impl ServerCertVerifier for Verified {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -169,11 +184,18 @@ impl ServerCertVerifier for AnyName {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        // The name is checked last, so this error means that everything else was right.
-        match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+        match self.authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            // The name is checked last, so this error means that everything else was right.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
+            )) if self.any_name => Ok(ServerCertVerified::assertion()),
+            // As in OpenSSL, a certificate that is in the file itself needs no other authority.
+            Err(error) if Refused::of(&error) == Some(Refused::Authority) && self.listed.contains(end_entity) => {
+                if !self.any_name {
+                    verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                }
+                Ok(ServerCertVerified::assertion())
+            }
             verified => verified,
         }
     }
@@ -184,7 +206,7 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
+        self.authorities.verify_tls12_signature(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -193,10 +215,10 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
+        self.authorities.verify_tls13_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.authorities.supported_verify_schemes()
     }
 }
