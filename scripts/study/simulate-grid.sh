@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the hit rates that a grid measured on PostgreSQL with simulated ones: for each point as many transactions
 # from an empty buffer, before and in the measurement interval, as the run had. Prints a Markdown table and the largest
-# differences.
+# differences. A hit rate that a point did not measure, as in an interval shorter than the server's counters, is a dash.
 #
 #   scripts/study/simulate-grid.sh GRID
 #
@@ -38,10 +38,11 @@ for point in points:
            f"{100 * int(point['buffer_bytes']) / int(point['database_bytes']):.1f}" if point["database_bytes"] else "",
            f"{float(point['new_orders_per_minute']):,.0f}"]
     for part in ("data", "index", "overall"):
-        measured, model = float(point[f"{part}_hit_percent"]), simulated[part]
-        row += [f"{measured:.2f}", f"{model:.2f}"]
-        far = (abs(measured - model), f"{point['warehouses']} warehouses, {point['cpus']} CPUs, {size} MB")
-        farthest[part] = max(farthest.get(part, far), far)
+        cell, model = point[f"{part}_hit_percent"], simulated[part]
+        row += [f"{float(cell):.2f}" if cell else "–", f"{model:.2f}"]
+        if cell:
+            far = (abs(float(cell) - model), f"{point['warehouses']} warehouses, {point['cpus']} CPUs, {size} MB")
+            farthest[part] = max(farthest.get(part, far), far)
     print("| " + " | ".join(row) + " |", flush=True)
 for part, (distance, where) in farthest.items():
     print(f"{part}: at most {distance:.2f} points apart ({where})")

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use crate::support::certificates::{Made, own_authority, version_1};
+use crate::support::certificates::{Made, own_authority, relay, version_1};
 use crate::support::{client, guarded, require_postgres, small_server};
 use graymark::engine::wire::postgres::connect::Target;
 
@@ -150,6 +150,18 @@ fn tls_is_verified_against_the_given_authority() {
 
         let name = refused(&url("127.0.0.1", "verify-full", &good), &[]).await;
         assert!(name.contains("names another host"), "{name}");
+    });
+}
+
+#[test]
+fn a_relay_with_a_certificate_that_is_not_its_own_is_refused() {
+    let own = own_authority(4000);
+    runtime().block_on(async {
+        for mode in ["prefer", "require"] {
+            let port = relay(&own);
+            let error = refused(&format!("postgres://ann@127.0.0.1:{port}/postgres?sslmode={mode}"), &[]).await;
+            assert!(error.contains("BadSignature"), "{mode}: {error}");
+        }
     });
 }
 

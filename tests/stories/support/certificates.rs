@@ -1,7 +1,17 @@
 //! Certificates of servers, as guides make them.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+
+use rustls::crypto::ring::default_provider;
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ServerConfig, ServerConnection};
 
 use super::found;
 
@@ -36,4 +46,27 @@ pub fn own_authority(until: i32) -> Made {
     parameters.not_after = rcgen::date_time_ymd(until, 12, 31);
     let key = rcgen::KeyPair::generate().unwrap();
     Made { certificate: parameters.self_signed(&key).unwrap().pem(), key: key.serialize_pem() }
+}
+
+/// A port of a server that offers TLS as PostgreSQL does, presents the certificate of another one, and signs with a key
+/// of its own. It serves one connection.
+pub fn relay(other: &Made) -> u16 {
+    let certificates = CertificateDer::pem_slice_iter(other.certificate.as_bytes()).map(Result::unwrap).collect();
+    let own = rcgen::KeyPair::generate().unwrap().serialize_der();
+    let own = any_supported_type(&PrivatePkcs8KeyDer::from(own).into()).unwrap();
+    let presented = SingleCertAndKey::from(CertifiedKey::new(certificates, own));
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let config = Arc::new(config.with_cert_resolver(Arc::new(presented)));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 8]).unwrap();
+        stream.write_all(b"S").unwrap();
+        let mut connection = ServerConnection::new(config).unwrap();
+        // Its end is an error of one kind or another: the client goes.
+        while connection.complete_io(&mut stream).is_ok() && connection.is_handshaking() {}
+    });
+    port
 }
