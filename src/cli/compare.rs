@@ -39,7 +39,7 @@ pub(super) struct CompareArgs {
     #[command(flatten)]
     outputs: GateOutputs,
     /// Exit with 1 if B is slower than A by at least this, and the difference exceeds the measurement error; also if
-    /// they are not ranked
+    /// they are not ranked, or a run failed
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     fail_if_slower: Option<f64>,
     /// Rank the sides although they differ in durability: a commit that does not wait for the disk is faster, but may
@@ -178,6 +178,9 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     let json = args.json || args.format == Format::Json;
     if let Some(form) = form {
         answer!("{}", comparison::render(&comparison, form).trim_end());
+        for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
+            alarms::of_side(&side.incidents).iter().for_each(|alarm| say::alarm(name, alarm));
+        }
         comparison.warnings.iter().for_each(|warning| tell!("graymark: warning: {warning}"));
     } else if json {
         let mut answer = serde_json::json!(comparison);
@@ -198,9 +201,9 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
         }
         return Ok(decided(gate));
     }
-    // Sets that were not ranked have not passed.
-    let failed =
-        args.fail_if_slower.is_some_and(|percent| comparison.not_ranked.is_some() || comparison.slower_by(percent));
+    // Sets that were not ranked have not passed, and the speed of a failed run means nothing.
+    let unfit = || comparison.not_ranked.is_some() || [&a, &b].iter().any(|side| !gate::failures(side).is_empty());
+    let failed = args.fail_if_slower.is_some_and(|percent| unfit() || comparison.slower_by(percent));
     Ok(if failed { Ended::Failed } else { Ended::Held })
 }
 
@@ -233,7 +236,7 @@ pub(super) fn show(comparison: &Comparison) {
     }
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", describe(side));
-        for alarm in alarms::sentences(&side.incidents) {
+        for alarm in alarms::of_side(&side.incidents) {
             say::report(&format!("{ALARM}{name}: {alarm}"));
         }
     }

@@ -10,6 +10,7 @@ use super::{Ended, say};
 use crate::engine::Error;
 use crate::record::directory::{self, RECORDS};
 use crate::record::{Brief, Record};
+use crate::report::format::plural;
 use crate::report::trend as trend_report;
 use crate::study::compare::comparable;
 use crate::study::trend::{self, Run, TrendMetric};
@@ -62,6 +63,10 @@ pub(super) fn trend(args: &TrendArgs) -> Result<Ended, Error> {
         }
     }
     let found = trend::of(&records, args.of, args.last as usize, differing);
+    if found.series.is_empty() && found.failed > 0 {
+        let runs = plural(found.failed as u64, "run", "runs");
+        return Err(Error::Usage(format!("{shown} has only failed runs ({runs}): see graymark list {shown}")));
+    }
     if found.series.is_empty() {
         return Err(Error::Usage(format!("{shown} has no record of a complete run, or none with this tag")));
     }

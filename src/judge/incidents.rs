@@ -1,12 +1,44 @@
 //! Problems that must be known before any figure: transactions that failed, and times in which the database did not
 //! respond.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{Rule, with_note};
 use crate::result::summary::{Clause, Outcomes, Summary};
+
+/// A check of the database after a run that failed, or could not be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailedCheck {
+    /// A consistency condition does not hold.
+    Inconsistent,
+    /// Client and database count different numbers of transactions.
+    CountsDiffer,
+    /// The history has anomalies of isolation.
+    Anomalies,
+    /// The transactions in the database could not be counted.
+    NotCounted,
+    /// The consistency conditions could not be checked.
+    NotChecked,
+}
+
+impl FailedCheck {
+    fn all(summary: &Summary) -> BTreeSet<FailedCheck> {
+        // What a stopped run did not finish is not a failure.
+        let unfinished = |why: &str| !why.is_empty() && !summary.interrupted;
+        let anomalies = summary.history.as_ref().is_some_and(|history| history.found() > 0);
+        let of = [
+            (FailedCheck::Inconsistent, summary.consistency.conditions().next().is_some()),
+            (FailedCheck::CountsDiffer, summary.database.agrees == Some(false)),
+            (FailedCheck::Anomalies, anomalies),
+            (FailedCheck::NotCounted, unfinished(&summary.database.uncounted)),
+            (FailedCheck::NotChecked, unfinished(&summary.consistency.unchecked)),
+        ];
+        of.into_iter().filter_map(|(check, failed)| failed.then_some(check)).collect()
+    }
+}
 
 /// The incidents of a run, or of several runs together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -40,6 +72,8 @@ pub struct Incidents {
     pub interval_s: f64,
     /// The longest time that one session was without a connection, in seconds.
     pub longest_away_s: f64,
+    /// Checks after the run that failed, or could not be done.
+    pub failed_checks: BTreeSet<FailedCheck>,
 }
 
 impl Incidents {
@@ -96,6 +130,7 @@ impl Incidents {
             standstill_s: standstill(summary),
             interval_s: summary.interval_s,
             longest_away_s: outages().fold(connections.longest_away_s, |most, (_, length)| most.max(*length)),
+            failed_checks: FailedCheck::all(summary),
             outcomes,
         }
     }
@@ -117,6 +152,7 @@ impl Incidents {
         };
         join(&mut self.idle, &other.idle);
         join(&mut self.idle_within, &other.idle_within);
+        self.failed_checks.extend(&other.failed_checks);
         Incidents {
             failed: self.failed.saturating_add(other.failed),
             beyond_allowed: self.beyond_allowed || other.beyond_allowed,
@@ -131,6 +167,11 @@ impl Incidents {
             longest_away_s: self.longest_away_s.max(other.longest_away_s),
             ..self
         }
+    }
+
+    /// Whether the run failed: its figure is no measurement of the database.
+    pub fn fail(&self) -> bool {
+        self.beyond_allowed || self.lost_commits > 0 || !self.failed_checks.is_empty()
     }
 
     /// All requested transactions.
@@ -191,4 +232,29 @@ pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
     let nothing = (incidents.asked() == 0).then(|| "no transaction completed".to_owned());
     let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).collect();
     with_note(rule.is(held, value), notes.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_failed_or_was_not_done_fails_the_run() {
+        let sound = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        assert!(!Incidents::of(&sound).fail());
+        let mut unchecked = sound.clone();
+        unchecked.consistency.unchecked = "the server stopped".to_owned();
+        unchecked.database.uncounted = "the server stopped".to_owned();
+        let mut broken = sound.clone();
+        broken.database.agrees = Some(false);
+        broken.consistency.failed = vec!["3.3.2.1".to_owned()];
+        let both = Incidents::of(&unchecked).and(&Incidents::of(&broken));
+        assert!(Incidents::of(&unchecked).fail() && Incidents::of(&broken).fail() && both.fail());
+        let all =
+            [FailedCheck::Inconsistent, FailedCheck::CountsDiffer, FailedCheck::NotCounted, FailedCheck::NotChecked];
+        assert_eq!(both.failed_checks, all.into());
+        // What a stopped run did not finish is not a failure.
+        unchecked.interrupted = true;
+        assert!(!Incidents::of(&unchecked).fail());
+    }
 }

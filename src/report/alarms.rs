@@ -2,7 +2,7 @@
 
 use super::format::{count, plain, plural, seconds, significant, transaction};
 use super::{bounds, counts, faults, history, open_loop};
-use crate::judge::incidents::Incidents;
+use crate::judge::incidents::{FailedCheck, Incidents};
 use crate::judge::no_standby_served;
 use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::Recorded;
@@ -75,6 +75,19 @@ pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
         marks.push(format!("STANDSTILL {stood} OF {measured}"));
     }
     marks
+}
+
+/// The warnings about one or several runs of a comparison, in sentences: failed transactions, outages and failed
+/// checks.
+pub(crate) fn of_side(incidents: &Incidents) -> Vec<String> {
+    let checks = incidents.failed_checks.iter().map(|check| match check {
+        FailedCheck::Inconsistent => "The database is inconsistent: see the failed conditions.",
+        FailedCheck::CountsDiffer => "Client and database disagree: see their counts.",
+        FailedCheck::Anomalies => "The history has anomalies of isolation.",
+        FailedCheck::NotCounted => "The transactions in the database were not counted.",
+        FailedCheck::NotChecked => "The database was not checked after the run.",
+    });
+    sentences(incidents).into_iter().chain(checks.map(str::to_owned)).collect()
 }
 
 /// The warnings in sentences; empty if there are none.

@@ -1,7 +1,7 @@
 //! A comparison of two sets of runs as a table: differing settings first, then measurements.
 
 use super::format::{plain, plural, significant};
-use super::table;
+use super::{alarms, table};
 use crate::study::compare::Comparison;
 use crate::study::compare::comparable::{Differing, NOT_KNOWN};
 use crate::study::compare::figures::Known;
@@ -89,9 +89,16 @@ fn measured(comparison: &Comparison) -> Vec<Measured> {
     all
 }
 
+/// What failed in the runs of each side; `None` if nothing did.
+fn failures(comparison: &Comparison) -> Option<[String; 2]> {
+    let sides = [&comparison.a, &comparison.b].map(|side| alarms::of_side(&side.incidents).join(" "));
+    sides.iter().any(|side| !side.is_empty()).then_some(sides)
+}
+
 /// The rows for readers, with their header.
 pub(crate) fn rows(comparison: &Comparison) -> Vec<Vec<String>> {
     let mut rows = vec![["", "A", "B", "change"].map(str::to_owned).to_vec()];
+    rows.extend(failures(comparison).map(|[a, b]| vec!["failures".to_owned(), a, b, String::new()]));
     rows.extend(comparison.differs.iter().map(|of| vec![plain(&of.what), plain(&of.a), plain(&of.b), String::new()]));
     rows.extend(measured(comparison).into_iter().map(|Measured { what, a, b, change }| {
         let moved = match change {
@@ -110,6 +117,11 @@ fn values(comparison: &Comparison) -> Vec<Vec<String>> {
         ["what", "a", "b", "a_standard_error", "b_standard_error", "change_percent", "low_percent", "high_percent"];
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+    if let Some([a, b]) = failures(comparison) {
+        let mut cells = vec!["failures".to_owned(), a, b];
+        cells.resize(HEAD.len(), String::new());
+        rows.push(cells);
+    }
     for of in &comparison.differs {
         let mut cells = vec![plain(&of.what), plain(&of.a), plain(&of.b)];
         cells.resize(HEAD.len(), String::new());

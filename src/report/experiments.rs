@@ -1,7 +1,7 @@
 //! The results of experiments: bound, gain and confidence interval, as text and as Markdown.
 
 use super::format::{plain, plural, rate};
-use super::text::Text;
+use super::text::{ALARM, Text};
 use crate::study::experiments::{Experiments, Tried};
 
 /// The widest description that fits on the line of its figures.
@@ -10,6 +10,7 @@ const WHAT: usize = 44;
 /// As aligned columns.
 pub fn text(found: &Experiments) -> String {
     let mut text = Text::default();
+    found.failures.iter().for_each(|failure| text.wrapped(ALARM, 2, &failed(failure)));
     text.wrapped("", 0, &base(found));
     text.wrapped("", 0, "");
     let line = |what: &str, bound: &str, gain: &str, interval: &str| {
@@ -34,7 +35,8 @@ pub fn text(found: &Experiments) -> String {
 
 /// As Markdown.
 pub fn markdown(found: &Experiments) -> String {
-    let mut text = format!("{}\n\n", base(found));
+    let mut text: String = found.failures.iter().map(|failure| format!("**{}**\n\n", failed(failure))).collect();
+    text.push_str(&format!("{}\n\n", base(found)));
     text.push_str(
         "| changed | bound from the waterfall | gain measured | 95 % interval | notes |\n|---|---:|---:|---|---|\n",
     );
@@ -47,6 +49,11 @@ pub fn markdown(found: &Experiments) -> String {
         text.push_str(&format!("\nNot tried: {}\n", plain(why)));
     }
     text
+}
+
+/// The sentence about a failure.
+fn failed(failure: &str) -> String {
+    format!("FAILED: {}.", plain(failure))
 }
 
 fn base(found: &Experiments) -> String {
@@ -90,5 +97,6 @@ fn bound(tried: &Tried) -> String {
 fn notes(tried: &Tried) -> Vec<String> {
     let never = tried.never_in_earnest.map(|why| format!("not for production: {why}"));
     let beyond = (tried.within_bound == Some(false)).then(|| "beyond the bound".to_owned());
-    never.into_iter().chain(beyond).chain(tried.moved.as_deref().map(plain)).collect()
+    let failed = tried.failed.then(|| "FAILED: the gain means nothing".to_owned());
+    failed.into_iter().chain(never).chain(beyond).chain(tried.moved.as_deref().map(plain)).collect()
 }

@@ -8,6 +8,7 @@ use crate::record::Brief;
 use crate::record::directory::RECORDS;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
+use crate::study::duet::failed;
 
 /// Placeholder for unknown values.
 const UNKNOWN: &str = "-";
@@ -91,7 +92,8 @@ fn checks(record: &Brief) -> String {
             return tune::brief(tuned);
         }
         if let Some(duet) = &record.duet {
-            return duet::brief(duet);
+            let failed = failed(duet).then_some("FAILED");
+            return failed.map(str::to_owned).into_iter().chain([duet::brief(duet)]).collect::<Vec<_>>().join(", ");
         }
         if let Some(acid) = &record.acid {
             return acid::brief(acid);

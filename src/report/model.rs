@@ -246,6 +246,9 @@ fn headline(summary: &Summary) -> Option<Headline> {
 
 fn warnings(record: &Record) -> Vec<String> {
     let mut warnings = record.summary.as_ref().map(alarms::of).unwrap_or_default();
+    // Near the top, as the first screen has room for a few.
+    let durability = record.summary.as_ref().and_then(durability::warning);
+    warnings.splice(warnings.len().min(1)..warnings.len().min(1), durability);
     match (&record.summary, record.header.status.known()) {
         (None, Some(Status::Running)) => warnings.push(format!(
             "Unfinished: the command is still running or was killed; there is no result{}.",
@@ -275,7 +278,6 @@ fn warnings(record: &Record) -> Vec<String> {
             warnings.push(format!("Unknown status \"{status}\", of a later version of Graymark."));
         }
     }
-    warnings.extend(record.summary.as_ref().and_then(durability::warning));
     let unknown = record.events.iter().filter(|event| **event == Event::Unknown).count();
     if unknown > 0 {
         let events = plural(unknown as u64, "event", "events");
@@ -289,12 +291,16 @@ fn so_far(record: &Record) -> String {
     let measured = || record.series.iter().filter(|row| row.phase == Phase::Measurement);
     let completed = measured().fold(0_u64, |sum, row| sum.saturating_add(row.completed));
     let (first, last) = (measured().next(), measured().next_back());
-    match first.zip(last).map(|(first, last)| f64::from(last.second - first.second) + 1.0) {
+    let so_far = match first.zip(last).map(|(first, last)| f64::from(last.second - first.second) + 1.0) {
         Some(length) => {
             let rate = significant(completed as f64 / length);
             format!(", but {rate} transactions per second in the {} measured so far", seconds(length))
         }
         None => String::new(),
+    };
+    match record.series.iter().fold(0_u64, |sum, row| sum.saturating_add(row.errors)) {
+        0 => so_far,
+        failed => format!("{so_far}; {} FAILED", plural(failed, "transaction", "transactions")),
     }
 }
 

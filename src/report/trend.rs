@@ -7,7 +7,7 @@ use minijinja::value::Serde;
 
 use super::chart::{Chart, trend as picture};
 use super::format::{plain, plural, significant};
-use super::text::Text;
+use super::text::{ALARM, Text};
 use super::{html, table};
 use crate::record::Error;
 use crate::study::trend::changes::{FEWEST, LEVEL_PERCENT};
@@ -20,6 +20,7 @@ const HEAD: [&str; 7] = ["run", "started", "name", "record", "from", "to", "chan
 /// As text.
 pub fn text(trend: &Trend) -> String {
     let mut text = Text::default();
+    failed(trend).iter().for_each(|failed| text.wrapped(ALARM, 2, failed));
     for series in &trend.series {
         if !text.lines.is_empty() {
             text.lines.push('\n');
@@ -40,6 +41,12 @@ pub fn text(trend: &Trend) -> String {
         text.wrapped("", 0, &format!("{left} skipped: not a run, or incomplete."));
     }
     text.lines
+}
+
+/// The runs that failed; `None` if there are none.
+fn failed(trend: &Trend) -> Option<String> {
+    let runs = plural(trend.failed as u64, "run", "runs");
+    (trend.failed > 0).then(|| format!("{runs} FAILED and left out: see graymark list."))
 }
 
 /// A sentence about a series.
@@ -106,6 +113,7 @@ pub fn page(trend: &Trend, to: &Path) -> Result<String, Error> {
         title => "Steps in a history of runs",
         head => HEAD,
         level => significant(LEVEL_PERCENT),
+        failed => failed(trend),
         parts => Serde(trend.series.iter().map(part).collect::<Vec<_>>()),
     };
     let page = html::page(PAGE, values).map_err(|error| Error::encode(to.to_owned(), error))?;

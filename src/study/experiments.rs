@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::bounds::{self, Limits};
-use super::compare::{self, Difference, Finding};
+use super::compare::{self, Difference, Finding, gate};
 use crate::record::Record;
 use crate::result::summary::Summary;
 
@@ -92,6 +92,8 @@ pub struct Tried {
     pub moved: Option<String>,
     /// Its runs.
     pub runs: usize,
+    /// Whether one of them failed, so that the gain means nothing.
+    pub failed: bool,
 }
 
 impl Tried {
@@ -129,6 +131,7 @@ pub fn tried(experiment: &Experiment, base: &[Record], runs: &[Record]) -> Resul
         gain,
         moved: comparison.waterfall.map(|waterfall| waterfall.sentence),
         runs: runs.len(),
+        failed: !gate::failures(runs).is_empty(),
     })
 }
 
@@ -152,13 +155,21 @@ pub struct Experiments {
     pub experiments: Vec<Tried>,
     /// Skipped experiments, and why.
     pub left_out: Vec<String>,
+    /// What failed in the runs of the base and of the experiments, in a few words each.
+    pub failures: Vec<String>,
     /// Total duration in minutes.
     pub minutes: f64,
 }
 
 impl Experiments {
-    /// Sorts the experiments by gain.
-    pub fn of(base: &[Record], mut experiments: Vec<Tried>, left_out: Vec<String>, minutes: f64) -> Experiments {
+    /// Sorts the experiments by gain. `all` are the records of the base and of all experiments.
+    pub fn of(
+        base: &[Record],
+        mut experiments: Vec<Tried>,
+        left_out: Vec<String>,
+        all: &[Record],
+        minutes: f64,
+    ) -> Experiments {
         experiments.sort_by(|one, other| other.gain.percent.total_cmp(&one.gain.percent));
         let summaries = || base.iter().filter_map(|record| record.summary.as_ref());
         let rates: Vec<f64> = summaries().map(|summary| summary.transactions_per_second).collect();
@@ -169,6 +180,7 @@ impl Experiments {
             bottleneck: bounds.map(|bounds| bounds.bottleneck.clone()).unwrap_or_default(),
             experiments,
             left_out,
+            failures: gate::failures(all),
             minutes,
         }
     }
@@ -204,6 +216,7 @@ mod tests {
             gain,
             moved: None,
             runs,
+            failed: false,
         }
     }
 
@@ -214,7 +227,7 @@ mod tests {
         assert!(!tried(30.0, -10.0, 80.0, 5).decided());
         assert!(tried(30.0, 10.0, 50.0, 3).decided() && !tried(30.0, 10.0, 50.0, 2).decided());
         let all = vec![tried(-5.0, -6.0, -4.0, 3), tried(40.0, 30.0, 50.0, 3), tried(2.0, 1.0, 3.0, 3)];
-        let ordered = Experiments::of(&[], all, Vec::new(), 1.0);
+        let ordered = Experiments::of(&[], all, Vec::new(), &[], 1.0);
         let gains: Vec<f64> = ordered.experiments.iter().map(|tried| tried.gain.percent).collect();
         assert_eq!(gains, [40.0, 2.0, -5.0]);
     }

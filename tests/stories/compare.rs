@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use crate::support::command::{end, graymark, run, succeed};
+use crate::support::command::{end, graymark, json_file, run, succeed};
 use crate::support::tutorial;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -81,6 +81,36 @@ fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
     );
     assert_eq!(same["a"]["transactions_per_second"], same["b"]["transactions_per_second"]);
     assert_eq!(compare(place, &["a", "slow"]), slower);
+}
+
+/// A record in which the database's own count differs from the client's.
+fn copy_that_disagrees(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+    let mut summary = json_file(to, "summary.json");
+    summary["database"]["agrees"] = false.into();
+    fs::write(to.join("summary.json"), summary.to_string()).unwrap();
+}
+
+#[test]
+fn a_failed_run_is_named_in_every_form_and_passes_nowhere() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    runs(place, &[("a", "20ms")]);
+    copy_that_disagrees(&place.join("a"), &place.join("b"));
+    for form in ["text", "csv", "markdown", "latex"] {
+        let compared = succeed(place, &["compare", "a", "b", "--format", form]);
+        assert!(compared.out.contains("Client and database disagree"), "{form}: {compared:?}");
+        let sound = succeed(place, &["compare", "a", "a", "--format", form]);
+        assert!(!sound.out.contains("disagree") && !sound.out.contains("failures"), "{form}: {sound:?}");
+    }
+    let object = compare(place, &["a", "b"]);
+    assert_eq!(object["b"]["incidents"]["failed_checks"], serde_json::json!(["counts_differ"]), "{object}");
+    assert_eq!(run(place, &["compare", "a", "b", "--fail-if-slower", "90%"]).code, Some(1));
+    assert_eq!(run(place, &["compare", "a", "b", "--max-slowdown", "90%"]).code, Some(1));
+    run(place, &["compare", "b", "a", "--max-slowdown", "90%"]).refused(2, &["disagree", "--anyway"]);
 }
 
 #[test]

@@ -71,6 +71,12 @@ fn what_went_wrong_is_red_on_the_first_screen() {
         .unwrap();
     drop(database);
     let (code, seen) = OnTerminal::start(place.path(), &format!("{run} broken")).end();
-    let red = red(&seen);
-    assert!(code == Some(1) && red.iter().any(|line| line.starts_with("! ") && line.contains(" failed")), "{seen}");
+    let failed = red(&seen);
+    assert!(code == Some(1) && failed.iter().any(|line| line.starts_with("! ") && line.contains(" failed")), "{seen}");
+    // However much else is wrong, the loss of commits is not cut off.
+    let run = run.replace("loaded.db", "loaded.db?synchronous=off");
+    let (_, seen) = OnTerminal::start(place.path(), &format!("{run} unsafe")).end();
+    let all = red(&seen);
+    assert!(all.iter().any(|line| line.contains("may lose commits")), "{seen}");
+    assert!(all.iter().any(|line| line.contains(" failed")), "{seen}");
 }

@@ -52,6 +52,13 @@ fn a_step_in_a_history_is_found_with_what_came_in_there() {
     let text = succeed(place, &["trend", "history"]).out;
     assert!(text.contains("1 step") && text.contains("commit-14") && text.contains("at run 15: kernel"), "{text}");
 
+    let failed = place.join("history/run-3");
+    let mut summary = json_file(&failed, "summary.json");
+    summary["database"]["agrees"] = false.into();
+    fs::write(failed.join("summary.json"), summary.to_string()).unwrap();
+    let text = succeed(place, &["trend", "history"]).out;
+    assert!(text.starts_with("! 1 run FAILED") && text.contains("27 runs"), "{text}");
+
     fs::write(place.join("mine.html"), "mine").unwrap();
     run(place, &["trend", "history", "--html=mine.html"]).refused(2, &["was not written by Graymark"]);
     run(place, &["trend", "history", "--tag", "none"]).refused(2, &["no record of a complete run"]);

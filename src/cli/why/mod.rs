@@ -101,7 +101,7 @@ pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
         say::report(&experiments_report::text(&found));
     }
     tell!("why: the records and why.md are in {}", turns.out.display());
-    Ok(Ended::Held)
+    Ok(if found.failures.is_empty() { Ended::Held } else { Ended::Failed })
 }
 
 /// Writes the results next to the records.
@@ -161,7 +161,11 @@ impl Tries<'_> {
             if left.is_empty() || rounds >= self.rounds || next > most {
                 let minutes = began.elapsed().as_secs_f64() / 60.0;
                 let base = self.records(BASE, rounds)?;
-                return Ok(Some(Experiments::of(&base, tried, left_out, minutes)));
+                let mut all = Vec::new();
+                for side in [BASE].into_iter().chain(changes.iter().map(|change| change.experiment.name)) {
+                    all.extend(self.records(side, rounds)?);
+                }
+                return Ok(Some(Experiments::of(&base, tried, left_out, &all, minutes)));
             }
             rounds += 1;
         }

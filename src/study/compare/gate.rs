@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{CONFIDENCE, Comparison, POWER, joint, means};
-use crate::judge::incidents::Incidents;
+use crate::judge::incidents::{FailedCheck, Incidents};
 use crate::record::Record;
 use crate::result::format::Status;
 
@@ -145,18 +145,20 @@ pub fn failures(records: &[Record]) -> Vec<String> {
             failures.push(format!("the run of {place} is incomplete"));
             continue;
         };
-        if Incidents::of(summary).beyond_allowed {
+        let incidents = Incidents::of(summary);
+        if incidents.beyond_allowed {
             failures.push(format!("transactions of {place} failed"));
         }
-        if summary.database.agrees == Some(false) {
-            failures.push(format!("client and database of {place} disagree"));
-        }
-        if summary.consistency.lost_commits() {
+        if summary.consistency.lost_commits() || incidents.lost_commits > 0 {
             failures.push(format!("the database of {place} lost acknowledged commits"));
         }
-        if summary.consistency.conditions().next().is_some() {
-            failures.push(format!("the database of {place} is inconsistent"));
-        }
+        failures.extend(incidents.failed_checks.iter().map(|check| match check {
+            FailedCheck::Inconsistent => format!("the database of {place} is inconsistent"),
+            FailedCheck::CountsDiffer => format!("client and database of {place} disagree"),
+            FailedCheck::Anomalies => format!("the history of {place} has anomalies"),
+            FailedCheck::NotCounted => format!("the database of {place} was not counted"),
+            FailedCheck::NotChecked => format!("the database of {place} was not checked after the run"),
+        }));
     }
     failures
 }

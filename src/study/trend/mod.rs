@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::compare::means::{Mean, of_runs};
 use super::compare::{Difference, difference};
+use crate::judge::incidents::Incidents;
 use crate::record::Brief;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
@@ -84,6 +85,8 @@ pub struct Trend {
     pub series: Vec<Series>,
     /// Skipped records: incomplete runs, and records of other commands.
     pub left_out: usize,
+    /// Skipped runs that failed: their figures are no measurements.
+    pub failed: usize,
 }
 
 /// The trend of records: of each kind the last `most` count. `differing` says what else two records, the last before a
@@ -95,8 +98,13 @@ pub fn of(
     differing: impl Fn(&Run, &Run) -> Vec<[String; 3]>,
 ) -> Trend {
     let mut kinds: BTreeMap<(String, String), Vec<Run>> = BTreeMap::new();
+    let mut failed = 0;
     for record in records {
         if let Some((what, metric, run)) = run(record, of) {
+            if record.summary.as_ref().is_some_and(|summary| Incidents::of(summary).fail()) {
+                failed += 1;
+                continue;
+            }
             kinds.entry((what, metric)).or_default().push(run);
         }
     }
@@ -109,7 +117,7 @@ pub fn of(
         series.push(Series { what, metric, enough: runs.len() >= changes::FEWEST, runs, steps });
     }
     series.sort_by_key(|series| std::cmp::Reverse(series.runs.len()));
-    Trend { of, series, left_out: records.len() - counted }
+    Trend { of, series, left_out: records.len() - counted - failed, failed }
 }
 
 /// A run, its kind and what its figure is called; none of what did not come to its end, or is no run.
@@ -208,9 +216,14 @@ mod tests {
         let mut records: Vec<Brief> = (0..24).rev().map(|number| brief(number, figure(number), 4)).collect();
         records.push(brief(30, 5.0, 8));
         records.push(Brief { summary: None, ..brief(31, 5.0, 4) });
+        // The figure of a failed run is no measurement.
+        let mut failed = brief(32, 500.0, 4);
+        failed.summary.iter_mut().for_each(|summary| summary.database.agrees = Some(false));
+        records.push(failed);
         let differing = |one: &Run, other: &Run| vec![[one.name.clone(), one.record.clone(), other.record.clone()]];
         let trend = of(&records, TrendMetric::Figure, 100, differing);
         assert_eq!((trend.series.len(), trend.left_out, trend.series[0].runs.len()), (2, 1, 24));
+        assert_eq!(trend.failed, 1);
         let [step] = &trend.series[0].steps[..] else { panic!("{:?}", trend.series[0].steps) };
         assert_eq!((step.at, step.before.name.as_str(), step.after.name.as_str()), (12, "c11", "c12"));
         assert_eq!(step.differs, [["c11".to_owned(), "r11".to_owned(), "r12".to_owned()]]);
