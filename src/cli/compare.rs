@@ -39,7 +39,7 @@ pub(super) struct CompareArgs {
     #[command(flatten)]
     outputs: GateOutputs,
     /// Exit with 1 if B is slower than A by at least this, and the difference exceeds the measurement error; also if
-    /// they are not ranked, or a run failed
+    /// they are not ranked, or a run failed or is incomplete
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     fail_if_slower: Option<f64>,
     /// Rank the sides although they differ in durability: a commit that does not wait for the disk is faster, but may

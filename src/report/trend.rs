@@ -46,7 +46,7 @@ pub fn text(trend: &Trend) -> String {
 /// The runs that failed; `None` if there are none.
 fn failed(trend: &Trend) -> Option<String> {
     let runs = plural(trend.failed as u64, "run", "runs");
-    (trend.failed > 0).then(|| format!("{runs} FAILED and left out: see graymark list."))
+    (trend.failed > 0).then(|| format!("{runs} FAILED, left out: see graymark list."))
 }
 
 /// A sentence about a series.
