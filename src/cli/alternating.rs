@@ -12,6 +12,7 @@ use super::interrupt::Interrupt;
 use super::run::{print_report_path, print_warnings, start};
 use super::script;
 use super::sweep::{Place, Series, load_database};
+use super::temporary::Temporary;
 use crate::drive::LoadTarget;
 use crate::engine::Error;
 use crate::engine::registry::{self, WorkloadName};
@@ -55,6 +56,8 @@ pub(super) struct AlternatingRuns {
     interrupt: Interrupt,
     /// Databases of other scales, which are loaded at first use.
     others: RefCell<BTreeMap<u32, Place>>,
+    /// The loaded databases.
+    loaded: RefCell<Vec<Temporary>>,
 }
 
 /// The outcome of a run.
@@ -80,9 +83,6 @@ impl AlternatingRuns {
         plan.scale.get_or_insert(SCALE);
         plan.seed.get_or_insert_with(random_seed);
         let out = out.unwrap_or_else(|| default_record(command, db.scheme(), Timestamp::now()));
-        if std::fs::read_dir(&out).is_ok_and(|mut there| there.next().is_some()) {
-            return Err(Error::Usage(format!("{} is not empty; give another directory with --out", out.display())));
-        }
         let origin = Place::of(&db, &Series::default(), plan.scale, &out)?;
         let is_server = matches!(origin, Place::Server { .. });
         if is_server && !own_server {
@@ -95,11 +95,21 @@ impl AlternatingRuns {
                     .to_owned(),
             ));
         }
-        if !(is_server || origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
-            return Err(Error::Usage(format!("{} already exists: give a new place for the database", origin.url())));
+        Temporary::check(&origin)?;
+        Temporary::check(&origin.working(command, &[]))?;
+        if std::fs::read_dir(&out).is_ok_and(|mut there| there.next().is_some()) {
+            return Err(Error::Usage(format!("{} is not empty; give another directory with --out", out.display())));
         }
         plan.db = Some(db);
-        Ok(AlternatingRuns { command, origin, plan, out, interrupt: Interrupt::listen()?, others: RefCell::default() })
+        Ok(AlternatingRuns {
+            command,
+            origin,
+            plan,
+            out,
+            interrupt: Interrupt::listen()?,
+            others: RefCell::default(),
+            loaded: RefCell::default(),
+        })
     }
 
     /// What listens for Ctrl-C.
@@ -114,12 +124,12 @@ impl AlternatingRuns {
         match &self.origin {
             Place::Private { .. } if !side.settings.is_empty() => {
                 let trial = self.origin.working("trial", &side.options);
-                trial.remove()?;
+                let there = self.out.exists();
+                let temporary = Temporary::at(&trial)?;
                 let mut plan = Plan { db: Some(trial.url().clone()), ..self.plan.clone() };
                 plan.set.extend(side.settings.iter().cloned());
-                let there = self.out.exists();
                 let opened = open(workload, options(workload, &plan), Nothing);
-                trial.remove()?;
+                temporary.remove()?;
                 // The directories that were created for the trial, if nothing else is in them: a record needs an empty
                 // one.
                 let above = trial.directory().into_iter().flat_map(|path| path.ancestors().skip(1));
@@ -152,6 +162,7 @@ impl AlternatingRuns {
     }
 
     fn load_at(&self, place: &Place, plan: Plan) -> Result<bool, Error> {
+        self.loaded.borrow_mut().push(Temporary::at(place)?);
         place.prepare(&plan, false)?;
         Ok(matches!(place, Place::Nowhere { .. }) || load_database(plan, self.interrupt.clone())?)
     }
@@ -163,18 +174,16 @@ impl AlternatingRuns {
         }
         let plan = Plan { scale: Some(scale), ..self.plan.clone() };
         let place = Place::of(&plan.db(plan.workload.unwrap_or_default()), &Series::default(), Some(scale), &self.out)?;
-        if !place.is_free() && !matches!(place, Place::Nowhere { .. }) {
-            return Err(Error::Usage(format!("{} already exists", place.url())));
+        if !self.load_at(&place, Plan { db: Some(place.url().clone()), ..plan })? {
+            return Ok(None);
         }
-        // It is removed with the others, even if its load fails.
         self.others.borrow_mut().insert(scale, place.clone());
-        let loaded = self.load_at(&place, Plan { db: Some(place.url().clone()), ..plan })?;
-        Ok(loaded.then_some(place))
+        Ok(Some(place))
     }
 
     /// Removes the loaded databases.
     pub(super) fn remove(&self) -> Result<(), Error> {
-        self.others.borrow().values().chain([&self.origin]).try_for_each(Place::remove)
+        self.loaded.take().into_iter().try_for_each(Temporary::remove)
     }
 
     /// The directory of a run's record.
@@ -205,8 +214,9 @@ impl AlternatingRuns {
         // After a stop, the copy is completed and removed.
         self.interrupt.running(true);
         let working = origin.working(self.command, &side.options);
+        let copy = Temporary::at(&working)?;
         let ran = origin.copy_to(&working).and_then(|()| self.at(side, repeat, &working));
-        working.remove()?;
+        copy.remove()?;
         self.interrupt.running(false);
         ran
     }

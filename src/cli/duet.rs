@@ -10,6 +10,7 @@ use super::alternating::with_parameters;
 use super::args::{Group, LabelArgs, Loading, Scale, Seed, Sessions};
 use super::interrupt::Interrupt;
 use super::sweep::{Place, Series, load_database};
+use super::temporary::Temporary;
 use super::{Ended, say};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
@@ -229,6 +230,8 @@ struct Stage {
     sides: [Place; 2],
     /// Whether each side's database is created here, and removed afterwards.
     own: [bool; 2],
+    /// The created databases.
+    created: Vec<Temporary>,
 }
 
 impl Stage {
@@ -246,8 +249,9 @@ impl Stage {
                 ));
             }
             refuse_settings(&sides, settings)?;
+            sides.iter().try_for_each(Temporary::clear)?;
             let own = [sides[0].is_free(), sides[1].is_free()];
-            return Ok(Stage { origin: None, sides, own });
+            return Ok(Stage { origin: None, sides, own, created: Vec::new() });
         }
         let origin = place(&urls[0], out.to_owned())?;
         let sides = [origin.working("duet-a", &[]), origin.working("duet-b", &[])];
@@ -257,18 +261,18 @@ impl Stage {
                  alike"
                     .to_owned(),
             )),
-            Place::Nowhere { .. } => Ok(Stage { origin: None, sides, own: [false; 2] }),
-            origin if !origin.is_free() => Err(Error::Usage(format!(
-                "{} already exists: give a new place for the database, or two databases",
-                origin.url()
-            ))),
-            origin => Ok(Stage { origin: Some(origin), sides, own: [true; 2] }),
+            Place::Nowhere { .. } => Ok(Stage { origin: None, sides, own: [false; 2], created: Vec::new() }),
+            origin => {
+                [&origin].into_iter().chain(&sides).try_for_each(Temporary::check)?;
+                Ok(Stage { origin: Some(origin), sides, own: [true; 2], created: Vec::new() })
+            }
         }
     }
 
     /// Loads missing databases; `false` if stopped.
     fn prepare(&mut self, plan: &Plan, interrupt: &Interrupt) -> Result<bool, Error> {
-        let load = |place: &Place| {
+        let load = |place: &Place, created: &mut Vec<Temporary>| {
+            created.push(Temporary::at(place)?);
             let scale = Some(plan.scale.unwrap_or(SCALE));
             let plan = Plan { db: Some(place.url().clone()), scale, ..plan.clone() };
             place.prepare(&plan, false)?;
@@ -276,20 +280,21 @@ impl Stage {
         };
         let Some(origin) = &self.origin else {
             for (side, _) in self.sides.iter().zip(self.own).filter(|(_, own)| *own) {
-                if !load(side)? {
+                if !load(side, &mut self.created)? {
                     return Ok(false);
                 }
             }
             return Ok(true);
         };
-        if !load(origin)? {
+        if !load(origin, &mut self.created)? {
             return Ok(false);
         }
         for side in &self.sides {
+            self.created.push(Temporary::at(side)?);
             origin.copy_to(side)?;
         }
         // Both sides are copies, so that neither has the file layout of the load.
-        origin.remove().map(|()| true)
+        self.created.remove(0).remove().map(|()| true)
     }
 
     /// The plan of each side.
@@ -310,9 +315,8 @@ impl Stage {
     }
 
     /// Removes the created databases.
-    fn remove(&self) -> Result<(), Error> {
-        let own = self.sides.iter().zip(self.own).filter(|(_, own)| *own).map(|(side, _)| side);
-        self.origin.iter().chain(own).try_for_each(Place::remove)
+    fn remove(&mut self) -> Result<(), Error> {
+        std::mem::take(&mut self.created).into_iter().try_for_each(Temporary::remove)
     }
 }
 

@@ -44,6 +44,7 @@ mod scan;
 mod screens;
 mod script;
 mod sweep;
+mod temporary;
 mod trend;
 mod tune;
 mod verbose;

@@ -127,6 +127,47 @@ fn a_copy_is_removed_when_its_run_is_stopped() {
     assert_eq!((done.code, names()), (Some(130), vec!["ab".to_owned()]), "{done:?}");
 }
 
+/// The planted faults: SIGKILL, and files of others with the names of the copies.
+#[test]
+fn what_a_killed_ab_leaves_is_removed_by_the_next_and_files_of_others_are_not() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let load = ["debitcredit", "--db", "sqlite:x.db", "-b", "1", "--ramp-up", "0s"];
+    let ab = |duration, out| [&["ab"], &load[..], &["--a", "cache=2", "--repeats", "1", duration, out]].concat();
+    let names = || {
+        let all = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name());
+        all.map(|name| name.to_string_lossy().into_owned())
+            .filter(|name| name.starts_with('x'))
+            .collect::<Vec<String>>()
+    };
+    let mut working = start(graymark(place, &ab("--duration=1h", "--out=killed")));
+    working.wait_for("run: measurement");
+    run(place, &ab("--duration=10s", "--out=other")).refused(2, &["another graymark is using sqlite:x-w1.db"]);
+    working.signal(Signal::SIGKILL);
+    working.end();
+    for left in ["x-w1.db", "x-w1.db.graymark-temporary", "x-w1-ab.db", "x-w1-ab.db.graymark-temporary"] {
+        assert!(place.join(left).exists(), "{:?}", names());
+    }
+    let done = succeed(place, &ab("--duration=10s", "--out=again"));
+    assert!(names().is_empty(), "{:?}: {done:?}", names());
+
+    let tune = [&["tune"], &load[..], &["--budget", "20m", "--out=tune"]].concat();
+    let why = [&["why"], &load[..], &["--out=why"]].concat();
+    let duet = ["duet", "sqlite:x.db", "--workload", "debitcredit", "-b", "1", "--out=duet"];
+    for (theirs, command) in [
+        ("x-w1-ab.db", &ab("--duration=10s", "--out=refused")[..]),
+        ("x-w1.db-journal", &ab("--duration=10s", "--out=refused")),
+        ("x-w1-tune.db", &tune),
+        ("x-w1-why.db", &why),
+        ("x-duet-b.db", &duet),
+    ] {
+        std::fs::write(place.join(theirs), "theirs").unwrap();
+        run(place, command).refused(2, &["already exists: give a new place"]);
+        assert_eq!((names(), std::fs::read(place.join(theirs)).unwrap()), (vec![theirs.to_owned()], b"theirs".into()));
+        std::fs::remove_file(place.join(theirs)).unwrap();
+    }
+}
+
 /// Only a server knows its settings: it is asked before anything is loaded.
 #[test]
 fn a_setting_that_the_server_does_not_know_is_refused_before_the_load() {

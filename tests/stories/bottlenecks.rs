@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::support::command::{graymark, run, start, succeed};
+use crate::support::command::{graymark, json_file, run, start, succeed};
 use crate::support::loaded::{loaded, loaded_mariadb, loaded_postgres};
 use crate::support::private::Private;
 use crate::support::{client, few_commits, mysql_client, require_mariadb, require_postgres};
@@ -349,6 +349,30 @@ fn experiments_are_measured_beside_the_base() {
     run(place, &url).refused(2, &["copy of the same database"]);
     run(place, &["why", "--only", "faster"]).refused(2, &["unknown experiment `faster`", "no-flush"]);
     run(place, &["why", "--db", "simulated:", "--duration", "5s"]).refused(2, &["10 s"]);
+}
+
+/// The planted fault: the database that is copied for each run gets a trigger during the first run, and fails from the
+/// second one on.
+#[test]
+fn an_experiment_whose_transactions_fail_is_named_and_fails() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let arguments = ["why", "debitcredit", "--db", "sqlite:x.db", "-b", "1", "--clients", "2", "--ramp-up", "0s"];
+    let only = ["--minutes", "1", "--duration", "10s", "--only", "half-clients", "--rounds", "1", "--out", "why"];
+    let mut working = start(graymark(place, &[&arguments[..], &only].concat()));
+    working.wait_for("run: measurement");
+    let trigger = "CREATE TRIGGER planted BEFORE INSERT ON history WHEN abs(random()) % 2 = 0 \
+                   BEGIN SELECT raise(ABORT, 'planted'); END";
+    rusqlite::Connection::open(place.join("x-w1.db")).unwrap().execute_batch(trigger).unwrap();
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let found = json_file(&place.join("why"), "why.json");
+    let failures = found["failures"].as_array().unwrap();
+    assert_eq!(failures, &["transactions of why/half-clients/1 failed"], "{found}");
+    assert_eq!(found["experiments"][0]["failed"], true, "{found}");
+    let page = std::fs::read_to_string(place.join("why/why.md")).unwrap();
+    let first = done.out.lines().next().unwrap();
+    assert!(first.contains("FAILED") && page.contains("FAILED"), "{done:?}");
 }
 
 /// Clients that meet in one branch, and the same ones in a branch each; a log in memory, of which nothing stays there.

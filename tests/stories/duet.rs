@@ -40,6 +40,11 @@ fn two_databases_take_turns_on_copies_of_one() {
     std::fs::write(place.join("graymark-runs/duet/duet.json"), refused.to_string()).unwrap();
     let reported = succeed(place, &["report", "twins"]).out;
     assert!(!reported.contains("one after the other in the same time") && !reported.contains(" %"), "{reported}");
+    // The planted fault: a transaction failed.
+    let mut failed = found;
+    failed["b"]["failed"] = 1.into();
+    std::fs::write(place.join("graymark-runs/duet/duet.json"), failed.to_string()).unwrap();
+    assert!(succeed(place, &["list"]).out.contains("FAILED, duet: "));
     let left: Vec<_> = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["graymark-runs"], "its databases are gone");
 }

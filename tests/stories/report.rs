@@ -14,7 +14,7 @@ use graymark::report;
 use graymark::result::format::{Status, file};
 use graymark::result::maintenance::{Maintenance, MaintenanceKind};
 use graymark::result::summary::*;
-use graymark::result::{Finding, Identity};
+use graymark::result::{Event, Finding, Identity};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tempfile::TempDir;
@@ -364,6 +364,24 @@ fn a_run_that_was_killed() {
     let (text, page) = reported(place.path());
     insta::assert_snapshot!("killed_text", text);
     assert!(page.contains("No result") && page.contains("Throughput over time"));
+}
+
+/// The planted fault: transactions of a run that was killed had failed.
+#[test]
+fn a_killed_run_counts_what_had_failed() {
+    let place = TempDir::new().unwrap();
+    let mut writer = RecordWriter::create(place.path(), "", "tpcc", &TYPES).unwrap();
+    for mut event in (Run { measured: 25, ..WHOLE }).events() {
+        if let Event::Second { second: 7, interval, .. } = &mut event {
+            interval.transactions[0].errors = 1_200;
+        }
+        writer.event(&event);
+    }
+    drop(writer);
+    header(place.path(), Status::Running);
+    let (text, page) = reported(place.path());
+    assert!(text.lines().take(3).any(|line| line.contains("1,200 transactions FAILED")), "{text}");
+    assert!(page.contains("1,200 transactions FAILED"));
 }
 
 #[test]

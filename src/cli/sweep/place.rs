@@ -1,6 +1,7 @@
 //! Place of a point's database, and how it is created and removed.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -200,10 +201,12 @@ impl Place {
         }
     }
 
-    /// Whether it does not exist yet, so that the sweep may remove it later.
+    /// Whether nothing is there yet, so that Graymark may create a database and remove it later.
     pub(in crate::cli) fn is_free(&self) -> bool {
+        let is_free = |path: &Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
         match self {
-            Place::File { file: path, .. } | Place::Private { directory: path, .. } => !path.exists(),
+            Place::File { file, .. } => files_of(file).iter().all(|path| is_free(path)),
+            Place::Private { directory, .. } => is_free(directory),
             Place::Server { .. } | Place::Nowhere { .. } => false,
         }
     }
@@ -230,25 +233,18 @@ impl Place {
     /// Removes files that the sweep created.
     pub(in crate::cli) fn remove(&self) -> Result<(), Error> {
         let gone = |result: std::io::Result<()>, path: &Path| match result {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(Error::Usage(format!("cannot remove {}: {error}", path.display())))
             }
             _ => Ok(()),
         };
         match self {
-            Place::File { file, .. } => {
-                for end in ["-wal", "-shm", "-journal", ""] {
-                    let mut path = file.clone().into_os_string();
-                    path.push(end);
-                    gone(fs::remove_file(&path), Path::new(&path))?;
-                }
-                Ok(())
-            }
+            Place::File { file, .. } => files_of(file).iter().try_for_each(|path| gone(fs::remove_file(path), path)),
             Place::Private { directory, .. } => {
                 // The server of a killed sweep stops by itself, and may write while its files are removed.
                 let end = Instant::now() + STOP_TIMEOUT;
                 let busy = |result: &std::io::Result<()>| {
-                    result.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
+                    result.as_ref().is_err_and(|error| error.kind() == ErrorKind::DirectoryNotEmpty)
                 };
                 let mut removed = fs::remove_dir_all(directory);
                 while busy(&removed) && Instant::now() < end {
@@ -260,6 +256,15 @@ impl Place {
             Place::Server { .. } | Place::Nowhere { .. } => Ok(()),
         }
     }
+}
+
+/// A SQLite database and the files that belong to it. The database comes last: without it, they mean nothing.
+fn files_of(file: &Path) -> [PathBuf; 4] {
+    ["-wal", "-shm", "-journal", ""].map(|end| {
+        let mut path = file.as_os_str().to_owned();
+        path.push(end);
+        path.into()
+    })
 }
 
 /// Refuses a grid whose databases cannot be copied, or whose servers do not support its settings.

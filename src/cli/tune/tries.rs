@@ -80,7 +80,7 @@ impl Tries {
     pub(super) fn all(mut self, candidates: Vec<Candidate>) -> Result<(Option<Tuned>, Ended), Error> {
         let mut race = Race::new(Vec::new());
         let searched = self.search(candidates, &mut race);
-        let removed = self.turns.origin.remove();
+        let removed = self.turns.remove();
         let record = self.record.take();
         if searched.is_err() || race.candidates.is_empty() {
             if let Some(record) = record {

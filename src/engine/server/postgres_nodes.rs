@@ -145,17 +145,24 @@ fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
     let version = postgres::cluster_version(&home.data);
     if version.is_some() && home.data.join(SIGNAL).exists() {
         home.close_data()?;
+        password::keep(&home.directory()?, &of.password)?;
     } else {
-        if version.is_some() {
-            // It was a primary once, and may have transactions that no other node has.
-            fs::remove_dir_all(&home.data)
-                .map_err(|error| failed(&format!("cannot remove {}", home.data.display()), &error))?;
+        let shown = home.data.display();
+        if home.data.is_dir() && home.directory()?.file(password::FILE)?.is_some() {
+            // Graymark's own: an unfinished copy, or a primary once, with transactions that no other node has.
+            fs::remove_dir_all(&home.data).map_err(|error| failed(&format!("cannot remove {shown}"), &error))?;
+        } else if version.is_some() {
+            return Err(Error::Usage(format!(
+                "{shown} is a PostgreSQL data directory that Graymark did not create: give another directory to a \
+                 cluster (standbys=)"
+            )));
         }
         home.make_data("a PostgreSQL data directory")?;
+        // First, so that the next start knows an unfinished copy.
+        password::keep(&home.directory()?, &of.password)?;
         copy(&of.home, &home)?;
         home.directory()?.create(SIGNAL)?;
     }
-    password::keep(&home.directory()?, &of.password)?;
     Ok(home)
 }
 
