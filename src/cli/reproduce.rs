@@ -80,6 +80,9 @@ struct State {
     db: DatabaseUrl,
     /// Finished commands.
     steps: Vec<Done>,
+    /// The command that is running, or was interrupted.
+    #[serde(default)]
+    begun: Option<String>,
 }
 
 /// The file of the state.
@@ -105,7 +108,7 @@ pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
         let scope = args.minutes.map_or(usual, Scope::Minutes);
         let db = args.db.clone().unwrap_or_else(|| paper.db.as_str().into());
         db.check()?;
-        (State { paper: args.paper.clone(), scope, db: db.redacted(), steps: Vec::new() }, db)
+        (State { paper: args.paper.clone(), scope, db: db.redacted(), steps: Vec::new(), begun: None }, db)
     };
     let tasks = paper.tasks(state.scope).map_err(Error::Usage)?;
     let commands = Commands { directory, db };
@@ -240,10 +243,12 @@ impl Commands {
             }
             tell!("reproduce: step {} of {}, {}: {}", number + 1, tasks.len(), task.name, task.why);
             tell!("reproduce: {}", self.line(task));
-            if task.record {
+            if task.record && state.begun.as_ref() == Some(&task.name) {
                 // Removes the files of an interrupted step.
                 let _ = fs::remove_dir_all(self.directory.join(&task.name));
             }
+            state.begun = Some(task.name.clone());
+            self.keep(state)?;
             let began = Instant::now();
             let (status, output) = self.one(task, interrupt)?;
             let code = status.code().unwrap_or(i32::from(super::interrupt::EXIT_CODE));

@@ -1,7 +1,8 @@
 //! Databases that exist only while a command runs.
 //!
 //! Beside each lies a mark: a file that the command holds locked. If Graymark is killed, the next command that needs
-//! the place finds the mark unlocked, and removes the database. A database without a mark is somebody else's.
+//! the place finds the mark unlocked, and removes the database if it is the one that the mark names. Any other database is
+//! somebody else's.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
@@ -11,12 +12,14 @@ use std::path::{Path, PathBuf};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::Uid;
 
-use super::sweep::Place;
+use super::sweep::{Identity, Place};
 use crate::engine::Error;
 
 /// Suffix of a mark's name.
 const SUFFIX: &str = ".graymark-temporary";
-/// Content of a mark.
+/// Length of a mark, in bytes, from which on it is not Graymark's.
+const LONGEST: u64 = 1_000;
+/// Content of a mark, before the identity of the database.
 const TEXT: &str = "Graymark created the database beside this file for one command, and removes both.\n";
 
 /// A marked place. Dropping it removes the mark, unless the database is still there.
@@ -25,20 +28,24 @@ pub(super) struct Temporary {
     place: Place,
     /// `None` for a place without files.
     mark: Option<Mark>,
+    /// What was created in the place.
+    identity: Option<Identity>,
 }
 
 impl Temporary {
-    /// Marks a place, so that a database can be created there. The database of a killed command is removed.
+    /// Marks a place, and creates an empty file or directory there for a database. The database of a killed command is
+    /// removed.
     ///
     /// # Errors
     /// If something else is there, if another process uses the place, or if the mark cannot be written.
     pub(super) fn at(place: &Place) -> Result<Temporary, Error> {
         Temporary::check(place)?;
         let mark = mark_of(place).map(|path| Mark::create(place, path)).transpose()?;
-        let temporary = Temporary { place: place.clone(), mark };
-        refuse_existing(place)?;
+        let mut temporary = Temporary { place: place.clone(), mark, identity: None };
         if let Some(mark) = &temporary.mark {
-            mark.write()?;
+            mark.write(TEXT)?;
+            temporary.identity = place.create()?;
+            mark.write(&temporary.identity.as_ref().map_or(String::new(), |of| format!("{}\n", of.text())))?;
         }
         Ok(temporary)
     }
@@ -58,10 +65,12 @@ impl Temporary {
     /// If another process uses the place, or if something cannot be removed.
     pub(super) fn clear(place: &Place) -> Result<(), Error> {
         if let Some(path) = mark_of(place)
-            && let Some((mark, complete)) = Mark::open(place, path)?
+            && let Some((mark, named)) = Mark::open(place, path)?
         {
-            // Nothing was created yet if the mark is incomplete.
-            if complete {
+            let now = place.path().and_then(|path| Identity::of(path).ok());
+            let is_named = now.is_some_and(|now| named == format!("{}\n", now.text()));
+            // Killed before the mark was complete.
+            if is_named || (named.is_empty() && place.is_empty()) {
                 place.remove()?;
             }
             mark.remove()?;
@@ -74,7 +83,7 @@ impl Temporary {
     /// # Errors
     /// If something cannot be removed. The next command that needs the place tries again.
     pub(super) fn remove(mut self) -> Result<(), Error> {
-        self.place.remove()?;
+        self.identity.take().map_or(Ok(()), |identity| self.place.remove_own(&identity))?;
         self.mark.take().map_or(Ok(()), |mark| mark.remove())
     }
 }
@@ -108,8 +117,8 @@ impl Mark {
         Mark { path, file }.locked(place)
     }
 
-    /// Opens the mark of an earlier command, if there is one, and whether it is complete.
-    fn open(place: &Place, path: PathBuf) -> Result<Option<(Mark, bool)>, Error> {
+    /// Opens the mark of an earlier command, if there is one, with the line that names the database.
+    fn open(place: &Place, path: PathBuf) -> Result<Option<(Mark, String)>, Error> {
         let file = match options().read(true).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -117,14 +126,18 @@ impl Mark {
         };
         let mark = Mark { path, file }.locked(place)?;
         let there = mark.file.metadata().map_err(|error| cannot("read", &mark.path, &error))?;
-        let mut text = Vec::new();
+        let mut text = String::new();
         let ours = there.is_file() && there.nlink() == 1 && there.uid() == Uid::effective().as_raw();
-        let read = ours && (&mark.file).take(TEXT.len() as u64 + 1).read_to_end(&mut text).is_ok();
-        if !(read && TEXT.as_bytes().starts_with(&text)) {
-            let shown = mark.path.display();
-            return Err(Error::Usage(format!("{shown} is not Graymark's: give another place for the database")));
+        let read = ours && (&mark.file).take(LONGEST).read_to_string(&mut text).is_ok();
+        // A killed command may have written only a part of the text.
+        let named = if TEXT.starts_with(&text) { Some("") } else { text.strip_prefix(TEXT) };
+        match named.filter(|_| read).map(str::to_owned) {
+            Some(named) => Ok(Some((mark, named))),
+            None => {
+                let shown = mark.path.display();
+                Err(Error::Usage(format!("{shown} is not Graymark's: give another place for the database")))
+            }
         }
-        Ok(Some((mark, text == TEXT.as_bytes())))
     }
 
     /// Locks it against other processes. One that removes it first is told like one that holds it.
@@ -139,8 +152,8 @@ impl Mark {
         if same { Ok(self) } else { Err(in_use(place)) }
     }
 
-    fn write(&self) -> Result<(), Error> {
-        (&self.file).write_all(TEXT.as_bytes()).map_err(|error| cannot("write", &self.path, &error))
+    fn write(&self, text: &str) -> Result<(), Error> {
+        (&self.file).write_all(text.as_bytes()).map_err(|error| cannot("write", &self.path, &error))
     }
 
     fn remove(self) -> Result<(), Error> {
@@ -157,11 +170,7 @@ fn options() -> OpenOptions {
 
 /// The path of a place's mark; `None` for a place without files.
 fn mark_of(place: &Place) -> Option<PathBuf> {
-    let path = match place {
-        Place::File { file, .. } => file,
-        Place::Private { directory, .. } => directory,
-        Place::Server { .. } | Place::Nowhere { .. } => return None,
-    };
+    let path = place.path()?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(SUFFIX);
     Some(path.with_file_name(name))
@@ -171,7 +180,7 @@ fn refuse_existing(place: &Place) -> Result<(), Error> {
     if mark_of(place).is_none() || place.is_free() {
         return Ok(());
     }
-    Err(Error::Usage(format!("{} already exists: give a new place for the database", place.url())))
+    Err(place.exists())
 }
 
 fn in_use(place: &Place) -> Error {
@@ -230,6 +239,17 @@ mod tests {
             assert!(!mark.exists() && fs::read_to_string(&theirs).unwrap() == "theirs");
             fs::remove_file(theirs).unwrap();
         }
+        // Another file with the name of one that a killed command left.
+        fs::write(&mark, format!("{TEXT}1-2-3\n")).unwrap();
+        fs::write(&file, "theirs").unwrap();
+        refused(Temporary::at(&place), "already exists");
+        assert!(!mark.exists() && fs::read_to_string(&file).unwrap() == "theirs");
+        fs::remove_file(&file).unwrap();
+        // Killed between the mark and what it names.
+        fs::write(&mark, TEXT).unwrap();
+        fs::write(&file, "").unwrap();
+        Temporary::check(&place).unwrap();
+        assert_eq!(names(), 0);
         symlink("elsewhere", &file).unwrap();
         refused(Temporary::at(&place), "already exists");
         fs::remove_file(&file).unwrap();
@@ -244,7 +264,7 @@ mod tests {
         let (file, mark) = (above.path().join("x.db"), above.path().join("x.db.graymark-temporary"));
         fs::write(&file, "theirs").unwrap();
         let place = place_of(&file);
-        fs::write(&mark, format!("{TEXT}more")).unwrap();
+        fs::write(&mark, format!("more{TEXT}")).unwrap();
         refused(Temporary::check(&place), "is not Graymark's");
         fs::write(&mark, TEXT).unwrap();
         fs::hard_link(&mark, above.path().join("link")).unwrap();

@@ -23,13 +23,21 @@ use nix::sys::stat::Mode;
 /// If a file cannot be read or written, or is neither a file nor a directory: a link would make the copy use the
 /// original's data.
 pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
-    copy_open(open(from, WITHOUT_LINKS, Mode::empty()), from, to)
+    copy_open(open(from, WITHOUT_LINKS, Mode::empty()), from, to, true)
+}
+
+/// The same into an empty file or directory.
+///
+/// # Errors
+/// As [`copy`].
+pub fn copy_into(from: &Path, to: &Path) -> io::Result<u64> {
+    copy_open(open(from, WITHOUT_LINKS, Mode::empty()), from, to, false)
 }
 
 const WITHOUT_LINKS: OFlag = OFlag::O_RDONLY.union(OFlag::O_NOFOLLOW).union(OFlag::O_NONBLOCK).union(OFlag::O_CLOEXEC);
 
-/// Copies an open file or directory; `from` is its name for errors.
-fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result<u64> {
+/// Copies an open file or directory; `from` is its name for errors. `new` if `to` does not exist.
+fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path, new: bool) -> io::Result<u64> {
     let neither = || io::Error::other(format!("{} is neither a file nor a directory, perhaps a link", from.display()));
     let mut opened = match opened {
         Ok(descriptor) => fs::File::from(descriptor),
@@ -39,7 +47,9 @@ fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result
     let there = opened.metadata()?;
     let (bytes, made) = if there.is_dir() {
         // Inaccessible to all others until the owner is set.
-        fs::DirBuilder::new().mode(0o700).create(to)?;
+        if new {
+            fs::DirBuilder::new().mode(0o700).create(to)?;
+        }
         let mut bytes = 0;
         for entry in Dir::from_fd(opened.try_clone()?.into())?.iter() {
             let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
@@ -48,12 +58,18 @@ fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result
                     openat(&opened, name.as_os_str(), WITHOUT_LINKS, Mode::empty()),
                     &from.join(&name),
                     &to.join(&name),
+                    true,
                 )?;
             }
         }
         (bytes, fs::File::open(to)?)
     } else if there.is_file() {
-        let mut made = fs::File::options().write(true).create_new(true).mode(0o600).open(to)?;
+        let mut made = fs::File::options()
+            .write(true)
+            .create_new(new)
+            .mode(0o600)
+            .custom_flags(OFlag::O_NOFOLLOW.bits())
+            .open(to)?;
         (io::copy(&mut opened, &mut made)?, made)
     } else {
         return Err(neither());

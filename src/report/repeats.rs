@@ -21,7 +21,11 @@ pub fn text(runs: &[Summary], repeats: &Repeats) -> String {
         })
         .collect();
     let count = plural(runs.len() as u64, "run", "runs");
-    lines.push(match (repeats.low, repeats.high, repeats.deviation_percent) {
+    let failed = match repeats.failed {
+        0 => String::new(),
+        failed => format!("; {failed} of them FAILED"),
+    };
+    let mean = match (repeats.low, repeats.high, repeats.deviation_percent) {
         (Some(low), Some(high), Some(deviation)) => format!(
             "{count}: mean {} {metric}, 95 % confidence {} to {}; runs differ by {} % (standard deviation)",
             rate(repeats.mean),
@@ -30,6 +34,7 @@ pub fn text(runs: &[Summary], repeats: &Repeats) -> String {
             significant(deviation)
         ),
         _ => format!("{count}: {} {metric}", rate(repeats.mean)),
-    });
+    };
+    lines.push(mean + &failed);
     lines.join("\n")
 }

@@ -12,6 +12,9 @@ use crate::workload::known;
 /// As text.
 pub fn text(tuned: &Tuned) -> String {
     let mut text = Text::default();
+    if let Some(failed) = start_failed(tuned) {
+        text.wrapped(super::text::ALARM, 2, &failed);
+    }
     text.wrapped("", 0, &plain(&tuned.sentence));
     text.wrapped("", 0, &about(tuned));
     if tuned.disturbed_runs > 0 {
@@ -66,6 +69,16 @@ pub fn text(tuned: &Tuned) -> String {
         );
     }
     text.lines
+}
+
+/// What failed in the runs of the start; `None` if nothing did.
+fn start_failed(tuned: &Tuned) -> Option<String> {
+    let [first, more @ ..] = &tuned.start_failures[..] else { return None };
+    let more = match more.len() as u64 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!("The start FAILED: {}{more}. Gains are relative to failed runs.", plain(first)))
 }
 
 /// The throughput of the start, and how it was measured.
@@ -125,11 +138,12 @@ fn interval(gain: &Gain) -> Option<String> {
 /// A summary for lists.
 pub(super) fn brief(tuned: &Tuned) -> String {
     let gain = tuned.confirmation.as_ref().and_then(|fresh| fresh.gain);
-    match (tuned.decision.known(), gain) {
+    let brief = match (tuned.decision.known(), gain) {
         (Some(Decision::Winner), Some(gain)) => format!("tuned: {:+.1} %", gain.percent),
         (Some(Decision::NoWinner), _) => "tuned: no winner".to_owned(),
         _ => "tuned: not decided".to_owned(),
-    }
+    };
+    if tuned.start_failures.is_empty() { brief } else { format!("FAILED, {brief}") }
 }
 
 /// As an HTML page.
@@ -146,6 +160,7 @@ pub fn settings_file(tuned: &Tuned) -> Option<String> {
         return None;
     }
     let mut lines = vec![format!("# {}", plain(&tuned.sentence)), format!("# {}", about(tuned))];
+    lines.extend(start_failed(tuned).map(|failed| format!("# {failed}")));
     lines.push("# Measured for this load on one machine: test it on your own system before you use it.".to_owned());
     lines.extend(winners(tuned).flat_map(notes).map(|note| format!("# {note}")));
     let of = |written: fn(&str, &str) -> String| -> Vec<String> {
@@ -222,6 +237,7 @@ mod tests {
             }),
             settings: settings.clone(),
             start_per_second: Some(100.0),
+            start_failures: Vec::new(),
             candidates: vec![
                 candidate("more", Fate::Confirmed, 3, ""),
                 candidate("less", Fate::Dropped, 1, "others were faster in rung 1 of the race"),

@@ -131,6 +131,9 @@ pub struct Tuned {
     /// Mean throughput of the start's runs, in transactions per second; `None` without a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_per_second: Option<f64>,
+    /// What failed in the runs of the start, in a few words each: its throughput is then no measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start_failures: Vec<String>,
     /// All candidates, the largest gain first.
     pub candidates: Vec<Candidate>,
     /// Whether candidates that may lose committed data were allowed.

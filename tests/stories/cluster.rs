@@ -73,7 +73,7 @@ fn a_standby_takes_the_place_of_a_killed_primary_and_nothing_is_lost() {
     let alone = format!("postgres:local?data={}", data.display());
     run(place.path(), &["check", "debitcredit", "--db", &alone]).refused(2, &["neither empty nor"]);
     // The planted fault: a primary that Graymark did not create.
-    for name in ["standby.signal", "graymark.password"] {
+    for name in ["standby.signal", "graymark.node"] {
         fs::remove_file(data.join("node1").join(name)).unwrap();
     }
     run(place.path(), &["check", "debitcredit", "--db", &url]).refused(2, &["node1", "Graymark did not create"]);

@@ -155,13 +155,13 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
         ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "8s", "--out", "grid"];
     // On a busy machine, so few transactions would leave much unread.
     let arguments = [&dimensions[..], &run, &["--warm", "random"]].concat();
+    // Killed with its server at work: the second attempt finds one point that is whole, and a copy that is not.
+    let mut first = start(graymark(place.path(), &arguments));
+    first.wait_for("sweep: 1 point done");
     // Someone else's, by the name that a point's copy could have.
     let letter = place.path().join("grid/databases/graymark-w1-point/letter");
     std::fs::create_dir_all(letter.parent().unwrap()).unwrap();
     std::fs::write(&letter, "dear").unwrap();
-    // Killed with its server at work: the second attempt finds one point that is whole, and a copy that is not.
-    let mut first = start(graymark(place.path(), &arguments));
-    first.wait_for("sweep: 1 point done");
     first.wait_for("run: ramp-up");
     first.signal(Signal::SIGKILL);
     let _ = first.end();

@@ -28,6 +28,7 @@ mod experiment_on_virtuoso;
 mod faults;
 mod first_result;
 mod first_screen;
+mod foreign_files;
 mod foreign_tables;
 mod galera;
 mod grid;

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{json_file, run, succeed};
+use crate::support::command::{graymark, json_file, run, start, succeed};
 
 /// A list of candidates: a name, a setting and its value each.
 fn list(candidates: &[(&str, &str, &str)]) -> String {
@@ -55,6 +55,29 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
     let mut left: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["graymark-runs", "lossy", "lossy.toml", "service.toml"], "its databases are gone");
+}
+
+/// The planted fault: the database that is copied for each run gets a trigger during the first run.
+#[test]
+fn a_start_whose_transactions_fail_is_named_first() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let tune = ["tune", "debitcredit", "--db", "sqlite:x.db", "-b", "1", "--clients", "2", "--only", "cache-64"];
+    let short = ["--ramp-up", "0s", "--duration", "2s", "--pairs", "4", "--budget", "20m", "--out=graymark-runs/tune"];
+    let mut working = start(graymark(place, &[&tune[..], &short].concat()));
+    working.wait_for("run: measurement");
+    let trigger = "CREATE TRIGGER planted BEFORE INSERT ON history WHEN abs(random()) % 2 = 0 \
+                   BEGIN SELECT raise(ABORT, 'planted'); END";
+    rusqlite::Connection::open(place.join("x-w1.db")).unwrap().execute_batch(trigger).unwrap();
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.out.starts_with("! The start FAILED: transactions of "), "{done:?}");
+    let found = json_file(&place.join("graymark-runs/tune"), "tune.json");
+    assert!(found["start_failures"][0].as_str().unwrap().ends_with("tune/start/1 failed"), "{found}");
+    assert!(run(place, &["report", "tune"]).out.starts_with("! The start FAILED"));
+    let page = std::fs::read_to_string(place.join("graymark-runs/tune/report.html")).unwrap();
+    assert!(page.contains("The start FAILED"));
+    assert!(succeed(place, &["list"]).out.contains("FAILED, tuned: no winner"));
 }
 
 #[test]

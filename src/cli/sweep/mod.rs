@@ -4,6 +4,7 @@
 mod args;
 mod fill;
 mod grid;
+mod identity;
 mod key;
 mod order;
 mod place;
@@ -12,6 +13,7 @@ mod settings;
 mod state;
 
 pub(super) use fill::database as load_database;
+pub(super) use identity::Identity;
 pub(super) use place::Place;
 pub(super) use settings::Series;
 
@@ -209,6 +211,7 @@ fn begin(mut settings: Settings, typed: GivenOptions) -> Result<Ended, Error> {
             }
         }
         let directory = out.unwrap_or_else(|| default_directory(settings.kind(), &db));
+        state::refuse_used(&directory)?;
         if !dry_run {
             settings.plan.seed.get_or_insert_with(random_seed);
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use tokio::runtime::Runtime;
 use super::super::with_engine;
 use super::SWEPT;
 use super::grid::Grid;
+use super::identity::Identity;
 use super::key::PointKey;
 use super::settings::Series;
 use super::state::State;
@@ -161,15 +163,75 @@ impl Place {
         }
     }
 
-    /// Creates the working copy anew.
+    /// Creates an empty file or directory for a database, which engines fill like a new one. Returns what identifies
+    /// it; `None` for a place without files.
+    ///
+    /// # Errors
+    /// If something is there, or it cannot be created.
+    pub(in crate::cli) fn create(&self) -> Result<Option<Identity>, Error> {
+        let Some(path) = self.path() else { return Ok(None) };
+        let cannot = |error: std::io::Error| match error.kind() {
+            ErrorKind::AlreadyExists => self.exists(),
+            _ => Error::Usage(format!("cannot make {}: {error}", path.display())),
+        };
+        if !self.is_free() {
+            return Err(self.exists());
+        }
+        if let Some(above) = path.parent().filter(|above| *above != Path::new("")) {
+            fs::create_dir_all(above).map_err(cannot)?;
+        }
+        match self {
+            Place::Private { .. } => fs::DirBuilder::new().mode(0o700).create(path).map_err(cannot)?,
+            _ => drop(fs::File::create_new(path).map_err(cannot)?),
+        }
+        Identity::of(path).map(Some).map_err(cannot)
+    }
+
+    /// The error for a place that is not free.
+    pub(in crate::cli) fn exists(&self) -> Error {
+        Error::Usage(format!("{} already exists: give a new place for the database", self.url()))
+    }
+
+    /// Whether this is what was created there.
+    pub(in crate::cli) fn is(&self, identity: Option<&Identity>) -> bool {
+        self.path().is_some_and(|path| Identity::of(path).ok().as_ref() == identity && identity.is_some())
+    }
+
+    /// Whether there is only an empty file or directory.
+    pub(in crate::cli) fn is_empty(&self) -> bool {
+        match self {
+            Place::File { file, .. } => {
+                let [others @ .., database] = files_of(file);
+                others.iter().all(|path| is_free(path))
+                    && fs::symlink_metadata(database).is_ok_and(|there| there.is_file() && there.len() == 0)
+            }
+            Place::Private { directory, .. } => fs::read_dir(directory).is_ok_and(|mut there| there.next().is_none()),
+            Place::Server { .. } | Place::Nowhere { .. } => false,
+        }
+    }
+
+    /// Removes what was created there. Anything else stays, and the user is told.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(in crate::cli) fn remove_own(&self, identity: &Identity) -> Result<(), Error> {
+        if self.is(Some(identity)) {
+            return self.remove();
+        }
+        if self.path().is_some_and(|path| !is_free(path)) {
+            tell!("graymark: warning: {} is not the database that Graymark created there: it is kept", self.url());
+        }
+        Ok(())
+    }
+
+    /// Copies the database into another place, where only an empty file or directory is.
     pub(in crate::cli) fn copy_to(&self, working: &Place) -> Result<(), Error> {
-        working.remove()?;
         match (self, working) {
             (Place::Private { directory: from, .. }, Place::Private { directory: to, .. })
             | (Place::File { file: from, .. }, Place::File { file: to, .. }) => {
                 let cannot =
                     |error| Error::Usage(format!("cannot copy {} to {}: {error}", from.display(), to.display()));
-                files::copy(from, to).map(|_| ()).map_err(cannot)
+                files::copy_into(from, to).map(|_| ()).map_err(cannot)
             }
             _ => Ok(()),
         }
@@ -181,6 +243,14 @@ impl Place {
             Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => {
                 url
             }
+        }
+    }
+
+    /// The file, or the data directory of a private server.
+    pub(in crate::cli) fn path(&self) -> Option<&Path> {
+        match self {
+            Place::File { file: path, .. } | Place::Private { directory: path, .. } => Some(path),
+            Place::Server { .. } | Place::Nowhere { .. } => None,
         }
     }
 
@@ -203,7 +273,6 @@ impl Place {
 
     /// Whether nothing is there yet, so that Graymark may create a database and remove it later.
     pub(in crate::cli) fn is_free(&self) -> bool {
-        let is_free = |path: &Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
         match self {
             Place::File { file, .. } => files_of(file).iter().all(|path| is_free(path)),
             Place::Private { directory, .. } => is_free(directory),
@@ -256,6 +325,10 @@ impl Place {
             Place::Server { .. } | Place::Nowhere { .. } => Ok(()),
         }
     }
+}
+
+fn is_free(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// A SQLite database and the files that belong to it. The database comes last: without it, they mean nothing.

@@ -9,6 +9,7 @@ use super::super::run::{print_report_path, print_warnings, start};
 use super::super::{Ended, say};
 use super::fill;
 use super::grid::Grid;
+use super::identity::Identity;
 use super::key::PointKey;
 use super::order::{directory_name, name, next, progress, remaining};
 use super::place::Place;
@@ -63,10 +64,26 @@ impl Points {
     /// the corrected command can use its directory.
     pub(super) fn run(mut self) -> Result<Ended, Error> {
         let ended = self.remaining();
-        if self.new && ended.is_err() && !self.left_anything() {
-            state::remove(&self.directory);
+        if self.new && ended.is_err() {
+            self.discard_empty();
+            if !self.left_anything() {
+                state::remove(&self.directory);
+            }
         }
         ended
+    }
+
+    /// Removes the places of databases that were never filled.
+    fn discard_empty(&self) {
+        let of_points = self.state.points.iter().map(|entry| (entry.key, &entry.identity));
+        let of_grid = self.state.databases.iter().map(|there| (key_of(there), &there.identity));
+        for (key, identity) in of_points.chain(of_grid) {
+            if let (Ok(place), Some(identity)) = (self.place(key), identity)
+                && place.is_empty()
+            {
+                let _ = place.remove_own(identity);
+            }
+        }
     }
 
     /// Whether there are records, or databases that this sweep created.
@@ -79,8 +96,8 @@ impl Points {
     }
 
     fn remaining(&mut self) -> Result<Ended, Error> {
-        for entry in self.state.points.iter().filter(|entry| entry.state == Progress::Done) {
-            self.tidy(entry)?;
+        for index in 0..self.state.points.len() {
+            self.tidy(index)?;
         }
         if let Some(grid) = self.state.settings.grid() {
             grid.cpus.iter().try_for_each(|cpus| quota::possible(*cpus)).map_err(Error::Usage)?;
@@ -103,8 +120,13 @@ impl Points {
             self.place(last.key)?.working(&self.state.copies, &[]).remove()?;
             self.table()?;
         }
-        for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases()) {
-            self.place(key_of(there))?.remove()?;
+        if !self.state.settings.keep_databases() {
+            for index in 0..self.state.databases.len() {
+                let Some(there) = self.state.databases.get_mut(index) else { continue };
+                let (key, identity) = (key_of(there), there.identity.take());
+                identity.map_or(Ok(()), |identity| self.place(key)?.remove_own(&identity))?;
+                self.state.write(&self.directory)?;
+            }
         }
         let study = study(&self.state);
         let page = sweep_report::write(&self.directory, &study)?;
@@ -161,11 +183,18 @@ impl Points {
         let index = again.unwrap_or(self.state.points.len());
         if again.is_none() {
             let own_database = key.warehouses.is_some() && self.state.settings.grid().is_none() && database.is_free();
+            let record = Path::new("points").join(directory_name(&self.state, key));
+            let out = self.directory.join(&record);
+            if fs::symlink_metadata(&out).is_ok() {
+                let shown = out.display();
+                return Err(Error::Usage(format!("{shown} is not of this sweep: move it, and start the sweep again")));
+            }
             self.state.points.push(Entry {
                 key,
                 state: Progress::Begun,
-                record: Path::new("points").join(directory_name(&self.state, key)).display().to_string(),
+                record: record.display().to_string(),
                 own_database,
+                identity: None,
                 seconds: 0.0,
                 engine: String::new(),
                 file_system: None,
@@ -173,6 +202,10 @@ impl Points {
                 failed: None,
                 result: None,
             });
+            self.state.write(&self.directory)?;
+        }
+        if let Some(entry) = self.state.points.get_mut(index).filter(|entry| entry.own_database) {
+            create_own(&database, &mut entry.identity)?;
             self.state.write(&self.directory)?;
         }
         let Some(mut entry) = self.state.points.get(index).cloned() else { return Ok(false) };
@@ -224,7 +257,7 @@ impl Points {
             *there = entry.clone();
         }
         self.state.write(&self.directory)?;
-        self.tidy(&entry)?;
+        self.tidy(index)?;
         if self.state.settings.grid().is_some() {
             database.working(&self.state.copies, &[]).remove()?;
             self.table()?;
@@ -257,6 +290,8 @@ impl Points {
             }
         }
         let working = database.working(&self.state.copies, &options);
+        working.remove()?;
+        working.create()?;
         database.copy_to(&working)?;
         Ok(Some((working, unbounded)))
     }
@@ -268,7 +303,13 @@ impl Points {
         let known = self.state.databases.iter().position(same);
         let index = known.unwrap_or(self.state.databases.len());
         if known.is_none() {
-            self.state.databases.push(Database { series, warehouses, stripes, own: database.is_free(), ready: false });
+            let own = database.is_free();
+            self.state.databases.push(Database { series, warehouses, stripes, own, identity: None, ready: false });
+        }
+        if let Some(there) = self.state.databases.get_mut(index) {
+            if there.own && create_own(database, &mut there.identity)? {
+                there.ready = false;
+            }
             self.state.write(&self.directory)?;
         }
         if self.state.databases.get(index).is_some_and(|there| there.ready && !database.is_free()) {
@@ -388,14 +429,32 @@ impl Points {
         Place::of_point(&self.state, key, &self.db, &self.directory)
     }
 
-    /// Removes the database of a finished point, if the sweep created it.
-    fn tidy(&self, entry: &Entry) -> Result<(), Error> {
-        if entry.own_database && !self.state.settings.keep_databases() {
-            self.place(entry.key)?.remove()
-        } else {
-            Ok(())
-        }
+    /// Removes the database of a point, if the sweep created it and the point is finished.
+    fn tidy(&mut self, index: usize) -> Result<(), Error> {
+        let keep = self.state.settings.keep_databases();
+        let finished = self.state.points.get_mut(index).filter(|entry| entry.state == Progress::Done && !keep);
+        let Some((key, identity)) = finished.and_then(|entry| Some((entry.key, entry.identity.take()?))) else {
+            return Ok(());
+        };
+        self.place(key)?.remove_own(&identity)?;
+        self.state.write(&self.directory)
     }
+}
+
+/// Creates the place of a sweep's own database, if it is free. `true` if it was.
+///
+/// # Errors
+/// If it contains another database than the one that the sweep created.
+fn create_own(place: &Place, identity: &mut Option<Identity>) -> Result<bool, Error> {
+    if place.is_free() {
+        *identity = place.create()?;
+        return Ok(true);
+    }
+    if place.is(identity.as_ref()) {
+        return Ok(false);
+    }
+    let url = place.url();
+    Err(Error::Usage(format!("{url} is not the database that this sweep created there: move it, and continue")))
 }
 
 /// The analysis of finished points.

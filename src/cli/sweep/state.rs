@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use super::identity::Identity;
 use super::key::PointKey;
 use super::settings::Settings;
 use crate::engine::Error;
@@ -36,6 +37,9 @@ pub(super) struct Database {
     pub(super) stripes: Option<u32>,
     /// Whether the sweep created it, and may remove it.
     pub(super) own: bool,
+    /// What it created; `None` once that is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) identity: Option<Identity>,
     /// Whether it is loaded.
     pub(super) ready: bool,
 }
@@ -60,6 +64,9 @@ pub(super) struct Entry {
     pub(super) record: String,
     /// Whether the sweep created its database, and may remove it.
     pub(super) own_database: bool,
+    /// The database that it created; `None` once that is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) identity: Option<Identity>,
     /// Duration of load, run and checks in seconds.
     #[serde(default)]
     pub(super) seconds: f64,
@@ -189,12 +196,24 @@ pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     }
 }
 
+/// Refuses a directory for a new sweep that is not empty.
+pub(super) fn refuse_used(directory: &Path) -> Result<(), Error> {
+    let used = |entry: io::Result<fs::DirEntry>| entry.map_or(true, |entry| entry.file_name() != LOCK);
+    if fs::read_dir(directory).is_ok_and(|mut there| there.any(used)) {
+        let shown = directory.display();
+        return Err(Error::Usage(format!("{shown} is not empty and contains no sweep: give another --out")));
+    }
+    Ok(())
+}
+
 /// Removes the files of a sweep that has no records. What cannot be removed stays.
 pub(super) fn remove(directory: &Path) {
     for name in [FILE, LOCK] {
         let _ = fs::remove_file(directory.join(name));
     }
-    let _ = fs::remove_dir(directory.join("points"));
+    for name in ["points", "databases"] {
+        let _ = fs::remove_dir(directory.join(name));
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +246,7 @@ mod tests {
                 state: Progress::Begun,
                 record: record.to_owned(),
                 own_database: false,
+                identity: None,
                 seconds: 0.0,
                 engine: String::new(),
                 file_system: None,

@@ -7,14 +7,14 @@ use super::super::alternating::{AlternatingRuns, Side, Turn};
 use super::ExtraOptions;
 use crate::engine::{Error, ErrorKind};
 use crate::plan::SCALE;
-use crate::record::{Brief, RecordWriter, environment, writer};
+use crate::record::{Brief, Record, RecordWriter, environment, writer};
 use crate::report;
 use crate::report::tune as tune_report;
 use crate::result::Environment;
 use crate::result::format::{Label, Status, file};
 use crate::result::summary::Summary;
 use crate::result::tune::{Candidate, Decision, Fate, Tuned};
-use crate::study::compare::SHORTEST;
+use crate::study::compare::{SHORTEST, gate};
 use crate::study::tune::candidates::leave_out;
 use crate::study::tune::outcome::{self, SearchContext};
 use crate::study::tune::{Arm, FEWEST_PAIRS, Race, Ran, Runs, START, runs_of_race};
@@ -60,6 +60,7 @@ impl Tries {
             allow_loss: asked.allow_loss,
             runs: 0,
             disturbed_runs: 0,
+            start_failures: Vec::new(),
             run: None,
         };
         Ok(Tries {
@@ -231,8 +232,12 @@ impl Runs for Tries {
             let why = "no transaction completed".to_owned();
             return if of_start { Err(Error::Usage(format!("{why} with the start"))) } else { Ok(Ran::Failed(why)) };
         };
+        if of_start && failed {
+            self.failed = true;
+            let record = Record::open(&self.turns.record(&arm.name, round))?;
+            self.context.start_failures.extend(gate::failures(&[record]));
+        }
         if of_start {
-            self.failed |= failed;
             return Ok(Ran::Figure(figure));
         }
         Ok(self.bad(&summary, failed).map_or(Ran::Figure(figure), Ran::Failed))

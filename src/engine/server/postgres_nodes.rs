@@ -26,8 +26,10 @@ const PASSWORDS: &str = "node.pgpass";
 const SIGNAL: &str = "standby.signal";
 /// The file in the directory of all data with the number of the primary.
 const WRITER: &str = "graymark.writer";
+/// In a data directory that Graymark created for a node: only such a one is ever removed.
+const MARK: &str = "graymark.node";
 /// Files that belong to one server only.
-const NOT_COPIED: [&str; 4] = [password::FILE, LOG, "postmaster.pid", "postmaster.opts"];
+const NOT_COPIED: [&str; 5] = [password::FILE, MARK, LOG, "postmaster.pid", "postmaster.opts"];
 /// The oldest major version whose running standbys can change their upstream.
 const OLDEST: u32 = 13;
 /// The address of servers without a socket, and of relays.
@@ -101,7 +103,11 @@ pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize, Lin
     let writer = options.data.as_deref().map_or(Ok(0), |data| writer_of(data, count))?;
     let others: Vec<usize> = (0..count).filter(|number| *number != writer).collect();
     let place = |number| options.data.as_ref().map(|data| data.join(format!("node{}", number + 1)));
+    let is_new = place(writer).is_some_and(|data| postgres::cluster_version(&data).is_none());
     let prepared = Server::prepare(&PostgresServerOptions { data: place(writer), ..options.clone() })?;
+    if is_new {
+        prepared.home.directory()?.create_own(MARK)?;
+    }
     let version = postgres::cluster_version(&prepared.home.data).unwrap_or_default();
     if version.parse::<u32>().is_ok_and(|version| version < OLDEST) {
         return Err(Error::Usage(format!("standbys need PostgreSQL {OLDEST} or later, and this is {version}")));
@@ -148,17 +154,18 @@ fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
         password::keep(&home.directory()?, &of.password)?;
     } else {
         let shown = home.data.display();
-        if home.data.is_dir() && home.directory()?.file(password::FILE)?.is_some() {
-            // Graymark's own: an unfinished copy, or a primary once, with transactions that no other node has.
+        if home.data.is_dir() && home.directory()?.file(MARK)?.is_some() {
+            // An unfinished copy, or a primary once, with transactions that no other node has.
             fs::remove_dir_all(&home.data).map_err(|error| failed(&format!("cannot remove {shown}"), &error))?;
         } else if version.is_some() {
             return Err(Error::Usage(format!(
-                "{shown} is a PostgreSQL data directory that Graymark did not create: give another directory to a \
-                 cluster (standbys=)"
+                "{shown} is a PostgreSQL data directory that Graymark did not create as a node of a cluster: move it, or \
+                 give another directory to the cluster"
             )));
         }
         home.make_data("a PostgreSQL data directory")?;
         // First, so that the next start knows an unfinished copy.
+        home.directory()?.create_own(MARK)?;
         password::keep(&home.directory()?, &of.password)?;
         copy(&of.home, &home)?;
         home.directory()?.create(SIGNAL)?;

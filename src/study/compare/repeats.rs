@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::CONFIDENCE;
 use super::means::student;
+use crate::judge::incidents::Incidents;
 use crate::result::summary::Summary;
 
 /// Several runs of the same plan. The runs themselves are the units, including all variation from start to
@@ -14,6 +15,9 @@ pub struct Repeats {
     pub metric: String,
     /// The figure of each run, in order.
     pub figures: Vec<f64>,
+    /// Number of runs that failed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed: u64,
     /// Their mean.
     pub mean: f64,
     /// Lower end of the 95 % confidence interval of the mean; `None` for fewer than two runs.
@@ -39,6 +43,7 @@ impl Repeats {
         let half = deviation.map(|deviation| student(count - 1.0, 1.0 - CONFIDENCE / 100.0) * deviation / count.sqrt());
         Some(Repeats {
             metric,
+            failed: runs.iter().filter(|run| Incidents::of(run).fail()).count() as u64,
             mean,
             low: half.map(|half| mean - half),
             high: half.map(|half| mean + half),
@@ -46,6 +51,10 @@ impl Repeats {
             figures,
         })
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]
@@ -64,5 +73,9 @@ mod tests {
         let one = Repeats::of(&runs[..1]).unwrap();
         assert_eq!((one.mean, one.low, one.deviation_percent), (90.0, None, None));
         assert_eq!(Repeats::of(&[]), None);
+        // The planted fault: counts that differ.
+        let mut failed = runs;
+        failed[1].database.agrees = Some(false);
+        assert_eq!((repeats.failed, Repeats::of(&failed).unwrap().failed), (0, 1));
     }
 }

@@ -25,6 +25,8 @@ pub struct SearchContext {
     pub runs: u32,
     /// Number of runs disturbed by other processes.
     pub disturbed_runs: u32,
+    /// What failed in the runs of the start, in a few words each.
+    pub start_failures: Vec<String>,
     /// The database, and the number of sessions; `None` before a run has finished.
     pub run: Option<(Identity, u32)>,
 }
@@ -52,6 +54,7 @@ pub fn of(race: &Race, context: &SearchContext, minutes: f64) -> Tuned {
         settings,
         confirmation: race.confirmation.clone(),
         start_per_second: (!starts.is_empty()).then(|| starts.iter().sum::<f64>() / starts.len() as f64),
+        start_failures: context.start_failures.clone(),
         candidates,
         allow_loss: context.allow_loss,
         runs: context.runs,

@@ -1,0 +1,53 @@
+//! A user has files and directories with names that Graymark would give to its own.
+
+use std::fs;
+
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+use crate::support::command::{graymark, run, start, succeed};
+
+/// The planted faults: databases and directories of others with the names of a sweep's, before and after it.
+#[test]
+fn a_sweep_removes_only_what_it_created() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let short = ["--ramp-up", "0s", "--duration", "2s", "--clients", "1", "--pace", "none", "--db", "sqlite:x.db"];
+    let sweep = [&["sweep", "max", "--of", "warehouses", "--to", "1", "--until", "tps>1", "--out=max"], &short[..]];
+    let sweep = sweep.concat();
+    let theirs = |path: &str| {
+        fs::create_dir_all(place.join(path).parent().unwrap()).unwrap();
+        fs::write(place.join(path), "theirs").unwrap();
+    };
+    let kept = |path: &str| assert_eq!(fs::read_to_string(place.join(path)).unwrap(), "theirs", "{path}");
+    for file in ["max/points/w1/record.json", "max/sweep.html"] {
+        theirs(file);
+        run(place, &sweep).refused(2, &["max is not empty and contains no sweep"]);
+        kept(file);
+        fs::remove_dir_all(place.join("max")).unwrap();
+    }
+    let mut killed = start(graymark(place, &[&sweep[..], &["--seed", "7"]].concat()));
+    killed.wait_for("run: ");
+    killed.signal(Signal::SIGKILL);
+    killed.end();
+    fs::rename(place.join("x-w1.db"), place.join("moved.db")).unwrap();
+    theirs("x-w1.db");
+    let refused = run(place, &["sweep", "resume", "max"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("sqlite:x-w1.db is not the database that this sweep created"), "{refused:?}");
+    kept("x-w1.db");
+    fs::rename(place.join("moved.db"), place.join("x-w1.db")).unwrap();
+    succeed(place, &["sweep", "resume", "max"]);
+    assert!(!place.join("x-w1.db").exists());
+
+    let grid = ["sweep", "grid", "debitcredit", "warehouses=1", "clients=1", "--db=sqlite:x.db", "--out=grid"];
+    succeed(place, &[&grid[..], &["--ramp-up", "0s", "--duration", "2s"]].concat());
+    assert!(!place.join("x-w1.db").exists());
+    theirs("x-w1.db");
+    theirs("other/x-w1.db");
+    for (below, finished) in [(place, "max"), (place, "grid"), (&place.join("other"), "../max")] {
+        succeed(below, &["sweep", "resume", finished]);
+        kept("x-w1.db");
+        kept("other/x-w1.db");
+    }
+}
