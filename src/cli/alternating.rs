@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -97,6 +97,9 @@ impl AlternatingRuns {
         }
         Temporary::check(&origin)?;
         Temporary::check(&origin.working(command, &[]))?;
+        Temporary::check(&origin.working("trial", &[]))?;
+        // Where the databases of a killed command were.
+        let _ = std::fs::remove_dir(out.join("databases"));
         if std::fs::read_dir(&out).is_ok_and(|mut there| there.next().is_some()) {
             return Err(Error::Usage(format!("{} is not empty; give another directory with --out", out.display())));
         }
@@ -124,16 +127,15 @@ impl AlternatingRuns {
         match &self.origin {
             Place::Private { .. } if !side.settings.is_empty() => {
                 let trial = self.origin.working("trial", &side.options);
-                let there = self.out.exists();
+                let above = trial.directory().into_iter().flat_map(|path| path.ancestors().skip(1));
+                let new: Vec<&Path> = above.take_while(|path| !path.exists()).collect();
                 let temporary = Temporary::at(&trial)?;
                 let mut plan = Plan { db: Some(trial.url().clone()), ..self.plan.clone() };
                 plan.set.extend(side.settings.iter().cloned());
                 let opened = open(workload, options(workload, &plan), Nothing);
                 temporary.remove()?;
-                // The directories that were created for the trial, if nothing else is in them: a record needs an empty
-                // one.
-                let above = trial.directory().into_iter().flat_map(|path| path.ancestors().skip(1));
-                for directory in above.take_while(|path| path.starts_with(&self.out) && !(there && *path == self.out)) {
+                // The directories that were created for the trial: a record needs an empty one, a database a new one.
+                for directory in new.into_iter().filter(|path| *path != Path::new("")) {
                     let _ = std::fs::remove_dir(directory);
                 }
                 opened.map_err(|error| {

@@ -179,7 +179,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     if let Some(form) = form {
         answer!("{}", comparison::render(&comparison, form).trim_end());
         for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
-            alarms::of_side(&side.incidents).iter().for_each(|alarm| say::alarm(name, alarm));
+            alarms::of_side(side).iter().for_each(|alarm| say::alarm(name, alarm));
         }
         comparison.warnings.iter().for_each(|warning| tell!("graymark: warning: {warning}"));
     } else if json {
@@ -236,7 +236,7 @@ pub(super) fn show(comparison: &Comparison) {
     }
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", describe(side));
-        for alarm in alarms::of_side(&side.incidents) {
+        for alarm in alarms::of_side(side) {
             say::report(&format!("{ALARM}{name}: {alarm}"));
         }
     }

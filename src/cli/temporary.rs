@@ -1,8 +1,8 @@
 //! Databases that exist only while a command runs.
 //!
 //! Beside each lies a mark: a file that the command holds locked. If Graymark is killed, the next command that needs
-//! the place finds the mark unlocked, and removes the database if it is the one that the mark names. Any other database is
-//! somebody else's.
+//! the place finds the mark unlocked, and removes the database if it is the one that the mark names. Any other database
+//! is somebody else's.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
@@ -69,8 +69,8 @@ impl Temporary {
         {
             let now = place.path().and_then(|path| Identity::of(path).ok());
             let is_named = now.is_some_and(|now| named == format!("{}\n", now.text()));
-            // Killed before the mark was complete.
-            if is_named || (named.is_empty() && place.is_empty()) {
+            // If it was killed before the mark was complete, nothing was written into the place yet.
+            if is_named || (!named.ends_with('\n') && place.is_empty()) {
                 place.remove()?;
             }
             mark.remove()?;

@@ -62,7 +62,7 @@ pub struct Dependent {
 /// Kinds of dependent objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependentKind {
-    /// A table with a foreign key.
+    /// A table with a foreign key, or one that inherits.
     Table,
     /// A view.
     View,
@@ -120,8 +120,8 @@ pub fn ensure_not_referenced(dependents: &[Dependent]) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Database(format!(
-        "nothing was restored, for rows of other tables may hang on rows that would be removed: {}; remove these \
-         foreign keys first",
+        "nothing was restored, for rows of other tables may hang on rows that would be removed: {}; remove what refers \
+         to them first",
         tables.join(", ")
     )))
 }

@@ -272,7 +272,13 @@ pub(super) fn brief(acid: &Acid) -> String {
         clauses.iter().filter(|clause| clause.state == State::Broken).map(|clause| clause.id.as_str()).collect();
     match broken[..] {
         _ if acid.interrupted => "acid: interrupted".to_owned(),
-        [] => "acid: held".to_owned(),
+        [] => match clauses.iter().filter(|clause| clause.state == State::NotTested).collect::<Vec<_>>()[..] {
+            [] => "acid: held".to_owned(),
+            ref open => {
+                let ids: Vec<&str> = open.iter().map(|clause| clause.id.as_str()).collect();
+                format!("acid: {} not tested, others held", ids.join(", "))
+            }
+        },
         _ => format!("acid: {} broken", broken.join(", ")),
     }
 }

@@ -8,6 +8,7 @@ use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::Recorded;
 use crate::result::procedures::Procedures;
 use crate::result::summary::Summary;
+use crate::study::compare::Side;
 
 /// All warnings of a run, a sentence or two each, the most important first.
 pub(crate) fn of(summary: &Summary) -> Vec<String> {
@@ -77,9 +78,10 @@ pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
     marks
 }
 
-/// The warnings about one or several runs of a comparison, in sentences: failed transactions, outages and failed
-/// checks.
-pub(crate) fn of_side(incidents: &Incidents) -> Vec<String> {
+/// The warnings about the runs of one side of a comparison, in sentences: failed transactions, outages, failed checks
+/// and incomplete runs.
+pub(crate) fn of_side(side: &Side) -> Vec<String> {
+    let incidents = &side.incidents;
     let checks = incidents.failed_checks.iter().map(|check| match check {
         FailedCheck::Inconsistent => "The database is inconsistent: see the failed conditions.",
         FailedCheck::CountsDiffer => "Client and database disagree: see their counts.",
@@ -87,7 +89,9 @@ pub(crate) fn of_side(incidents: &Incidents) -> Vec<String> {
         FailedCheck::NotCounted => "The transactions in the database were not counted.",
         FailedCheck::NotChecked => "The database was not checked after the run.",
     });
-    sentences(incidents).into_iter().chain(checks.map(str::to_owned)).collect()
+    let incomplete = (side.incomplete > 0)
+        .then(|| format!("Incomplete: {} of {}.", side.incomplete, plural(side.records.len() as u64, "run", "runs")));
+    sentences(incidents).into_iter().chain(checks.map(str::to_owned)).chain(incomplete).collect()
 }
 
 /// The warnings in sentences; empty if there are none.

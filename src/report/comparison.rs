@@ -91,7 +91,7 @@ fn measured(comparison: &Comparison) -> Vec<Measured> {
 
 /// What failed in the runs of each side; `None` if nothing did.
 fn failures(comparison: &Comparison) -> Option<[String; 2]> {
-    let sides = [&comparison.a, &comparison.b].map(|side| alarms::of_side(&side.incidents).join(" "));
+    let sides = [&comparison.a, &comparison.b].map(|side| alarms::of_side(side).join(" "));
     sides.iter().any(|side| !side.is_empty()).then_some(sides)
 }
 

@@ -333,9 +333,11 @@ impl Acid {
         self.asked().map_or_else(|| self.clauses.clone(), |level| self.at(level))
     }
 
-    /// Whether a clause is broken, at the requested level or independent of levels.
+    /// Whether a clause is broken, at the requested level or independent of levels, or a program that was to crash the
+    /// server interrupted no session.
     pub fn failed(&self) -> bool {
-        self.at_asked().iter().any(|clause| clause.state == State::Broken)
+        let unnoticed = |crash: &Crash| crash.scripts.as_ref().is_some_and(|scripts| scripts.disconnected == 0);
+        self.at_asked().iter().any(|clause| clause.state == State::Broken) || self.crashes.iter().any(unnoticed)
     }
 
     /// The part that a run stores.

@@ -4,7 +4,7 @@
 //! The difference is the geometric mean over pairs, its interval by Student's t over their logarithms, as in
 //! `graymark tune`. Single runs have no interval.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -40,7 +40,8 @@ struct Group<'a> {
 }
 
 /// The differences of a grid's points to its first, and of further series to the first at the same point. Points that
-/// did not do their work are left out.
+/// did not do their work are left out, and those that differ in durability: a commit that does not wait for the disk is
+/// faster.
 pub fn of(study: &Study) -> Vec<Difference> {
     let groups = groups(study);
     let several = study.series.len() > 1;
@@ -56,7 +57,9 @@ pub fn of(study: &Study) -> Vec<Difference> {
         let pairs: Vec<(f64, f64)> = group
             .runs
             .iter()
-            .filter_map(|(repeat, run)| Some((base.runs.get(repeat)?.point.throughput, run.point.throughput)))
+            .filter_map(|(repeat, run)| Some((&base.runs.get(repeat)?.point, &run.point)))
+            .filter(|(then, now)| then.durability == now.durability)
+            .map(|(then, now)| (then.throughput, now.throughput))
             .filter(|(then, now)| *then > 0.0 && *now > 0.0)
             .collect();
         let logs: Vec<f64> = pairs.iter().map(|(then, now)| (now / then).ln()).collect();
@@ -71,6 +74,17 @@ pub fn of(study: &Study) -> Vec<Difference> {
         })
     };
     groups.iter().filter_map(one).collect()
+}
+
+/// That points differ in durability, and how; `None` if they do not.
+pub fn durabilities(study: &Study) -> Option<String> {
+    let points = study.series.iter().flat_map(|series| &series.points);
+    let known: BTreeSet<&str> =
+        points.map(|measured| measured.point.durability.as_str()).filter(|of| !of.is_empty()).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    (known.len() > 1).then(|| {
+        format!("Points differ in durability, and such points are not ranked against each other: {}.", known.join("; "))
+    })
 }
 
 /// Number of properties that distinguish points.
@@ -168,6 +182,19 @@ mod tests {
         assert!((one.gain.percent - 10.1).abs() < 0.3, "{one:?}");
         let (low, high) = (one.gain.low_percent.unwrap(), one.gain.high_percent.unwrap());
         assert!(8.0 < low && low < 10.0 && 10.0 < high && high < 12.5, "{one:?}");
+    }
+
+    /// The planted fault: the faster point does not wait for the disk.
+    #[test]
+    fn points_that_differ_in_durability_are_not_ranked() {
+        let mut study = study(SweepKind::Grid, &[&[(64, 1, 100.0), (128, 1, 300.0), (256, 1, 110.0)]]);
+        assert_eq!((of(&study).len(), durabilities(&study)), (2, None));
+        study.series[0].points[1].point.durability = "none".to_owned();
+        study.series[0].points[0].point.durability = "flushed".to_owned();
+        study.series[0].points[2].point.durability = "flushed".to_owned();
+        let found = of(&study);
+        assert_eq!(found.iter().map(|one| one.point.as_str()).collect::<Vec<_>>(), ["buffers 256MB"]);
+        assert!(durabilities(&study).unwrap().contains("flushed; none"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::compare::comparable::durability;
 use super::constraint::Constraints;
 use super::efficiency::efficiency;
 use super::sizing::observation::Observation;
@@ -63,6 +64,12 @@ pub struct Point {
     /// passes, and is never the best.
     #[serde(default)]
     pub failures: bool,
+    /// Percent of all transactions that failed, allowed or not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed_percent: f64,
+    /// What commits wait for, and what may lose them; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub durability: String,
     /// Seconds of the measurement interval in which no session had a connection.
     #[serde(default)]
     pub dead_s: f64,
@@ -199,6 +206,11 @@ impl Point {
                 || !summary.database.uncounted.is_empty()
                 || !summary.consistency.unchecked.is_empty(),
             failures: incidents.beyond_allowed,
+            failed_percent: match incidents.asked() {
+                0 => 0.0,
+                asked => 100.0 * incidents.failed as f64 / asked as f64,
+            },
+            durability: durability(&summary.durability),
             dead_s: incidents.dead_s,
             at_rate: AtRate::of(summary),
             settings: String::new(),
@@ -206,6 +218,10 @@ impl Point {
         };
         point.broken = judge(summary);
         point.broken.splice(0..0, failures(&incidents));
+        if incidents.failed > 0 && !incidents.beyond_allowed {
+            let allowed = 100.0 * incidents.allowed;
+            point.notes.push(format!("{}, within the allowed {allowed} %", failed_of(&incidents)));
+        }
         if incidents.dead_s > 0.0 {
             point.notes.push(format!("DATABASE UNAVAILABLE {:.1} of {:.0} s", incidents.dead_s, incidents.interval_s));
         }
@@ -245,13 +261,20 @@ impl Point {
     }
 }
 
+fn is_zero(percent: &f64) -> bool {
+    *percent == 0.0
+}
+
+fn failed_of(incidents: &Incidents) -> String {
+    format!("{} of {} transactions FAILED", incidents.failed, incidents.asked())
+}
+
 /// Failed transactions, if there are more than allowed.
 fn failures(incidents: &Incidents) -> Vec<String> {
     if !incidents.beyond_allowed {
         return Vec::new();
     }
-    let failed =
-        (incidents.failed > 0).then(|| format!("{} of {} transactions FAILED", incidents.failed, incidents.asked()));
+    let failed = (incidents.failed > 0).then(|| failed_of(incidents));
     let idle = incidents.idle.iter().map(|name| format!("NO {name} COMPLETED"));
     let nothing = (incidents.asked() == 0 && incidents.failed == 0).then(|| "NOTHING COMPLETED".to_owned());
     failed.into_iter().chain(idle).chain(nothing).collect()

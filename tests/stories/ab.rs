@@ -53,7 +53,9 @@ fn by_default_the_sides_alternate_in_slices() {
     // The server's user has to reach it.
     let place = open_directory();
     let place = place.path();
-    let url = few_commits("postgres:local?max_connections=20");
+    // A data directory that does not exist yet.
+    let data = place.join("new");
+    let url = few_commits(&format!("postgres:local?max_connections=20&data={}", data.display()));
     let ab = ["ab", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--ramp-up", "0s"];
     let sides = ["--a", "shared_buffers=32MB", "--b", "shared_buffers=64MB", "--duration", "20s", "--json"];
     let done = succeed(place, &[&ab[..], &sides, &["--out", "ab"]].concat());

@@ -427,6 +427,16 @@ fn ones_own_server_is_crashed_by_ones_own_programs() {
     let clause = clauses.iter().find(|clause| clause["id"] == "durability: program").unwrap();
     assert_eq!(clause["state"], "held", "{clause}");
 
+    // The planted fault: programs that do nothing.
+    let idle = ["--crash-with", "/bin/true", "--recover-with", "/bin/true", "--out", "idle"];
+    let done = run(place, &[&usual[..], &idle].concat());
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let clauses = done.json()["clauses"].clone();
+    let clause = clauses.as_array().unwrap().iter().find(|clause| clause["id"] == "durability: program").unwrap();
+    assert_eq!(clause["state"], "not_tested", "{clause}");
+    let listed = succeed(place, &["list", "."]).out;
+    assert!(listed.contains("durability: program not tested"), "{listed}");
+
     // Neither is missing, and a program that fails ends the audit; the other one is run all the same.
     run(place, &[&usual[..], &["--crash-with", "crash"]].concat()).refused(2, &["--recover-with"]);
     let failing = ["--crash-with", "/bin/false", "--recover-with", "recover"];

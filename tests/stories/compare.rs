@@ -6,6 +6,7 @@ use std::thread;
 
 use crate::support::command::{end, graymark, json_file, run, succeed};
 use crate::support::tutorial;
+use graymark::result::format::file;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -100,6 +101,15 @@ fn a_failed_run_is_named_in_every_form_and_passes_nowhere() {
     let place = place.path();
     runs(place, &[("a", "20ms")]);
     copy_that_disagrees(&place.join("a"), &place.join("b"));
+    copy_that_disagrees(&place.join("a"), &place.join("c"));
+    fs::copy(place.join("a/summary.json"), place.join("c/summary.json")).unwrap();
+    let mut header = json_file(&place.join("c"), file::HEADER);
+    header["status"] = "partial".into();
+    fs::write(place.join("c").join(file::HEADER), header.to_string()).unwrap();
+    for form in ["text", "csv", "markdown", "latex"] {
+        let compared = succeed(place, &["compare", "a", "c", "--format", form]);
+        assert!(compared.out.contains("Incomplete: 1 of 1 run."), "{form}: {compared:?}");
+    }
     for form in ["text", "csv", "markdown", "latex"] {
         let compared = succeed(place, &["compare", "a", "b", "--format", form]);
         assert!(compared.out.contains("Client and database disagree"), "{form}: {compared:?}");

@@ -212,6 +212,21 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     asked(&url, &format!("ALTER TABLE {quoted}.item ADD c_last text"));
     on(&own, &["drop"]).refused(DATABASE, &["nothing was dropped", "item.c_last"]);
     asked(&url, &format!("ALTER TABLE {quoted}.item DROP c_last"));
+    // A table of somebody else that inherits from one of ours: a change of ours would change its rows.
+    asked(
+        &url,
+        &format!(
+            "CREATE TABLE shop.archive () INHERITS ({quoted}.history);
+             INSERT INTO shop.archive SELECT * FROM ONLY {quoted}.history LIMIT 5"
+        ),
+    );
+    for command in EVERY_COMMAND {
+        let done = on(&own, command);
+        assert_eq!(done.code, Some(DATABASE), "{command:?} {done:?}");
+        assert!(last_line(&done).contains("the table shop.archive inherits from one of Graymark's"), "{done:?}");
+        assert_eq!(asked(&url, "SELECT count(*) FROM shop.archive"), ["5"], "{command:?}");
+    }
+    asked(&url, "DROP TABLE shop.archive");
     // A restore takes nobody else's rows away with its own.
     asked(
         &url,

@@ -1,4 +1,4 @@
-//! Runs on a simulated database are judged: with a stall, too short, without think time.
+//! Runs are judged: with a stall, too short, without think time, with failures that are allowed.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,8 @@ use assert_cmd::Command;
 use graymark::result::summary::*;
 use tempfile::TempDir;
 
+use crate::support::command::{json_file, succeed};
+use crate::support::loaded::loaded;
 use crate::verdict::{find, of_state};
 
 /// Runs the program on a simulated database; its JSON summary and the text of its report.
@@ -109,4 +111,25 @@ fn a_run_without_think_time_is_judged_by_the_same_rules() {
     assert!(remote.state == State::Broken && remote.note.contains("no remote warehouse"), "{remote:?}");
     assert_eq!(summary.metric, "NOPM");
     assert!(!report.contains("PASSED") && !report.contains("FAILED: clauses"), "{report}");
+}
+
+/// The planted fault: half of all Payments fail, which the user allows.
+#[test]
+fn failures_that_are_allowed_are_named_by_a_sweep() {
+    let place = loaded();
+    let place = place.path();
+    let trigger = "CREATE TRIGGER planted BEFORE INSERT ON history WHEN abs(random()) % 2 = 0 \
+                   BEGIN SELECT raise(ABORT, 'planted'); END";
+    rusqlite::Connection::open(place.join("loaded.db")).unwrap().execute_batch(trigger).unwrap();
+    let sweep = ["sweep", "max", "--of", "clients", "--to", "1", "--until", "tps>0.1", "--db", "sqlite:loaded.db"];
+    let short = ["-w", "1", "--ramp-up", "0s", "--duration", "10s", "--allow-errors", "90%", "--out", "max"];
+    let done = succeed(place, &[&sweep[..], &short].concat());
+    assert!(done.out.starts_with("! Transactions FAILED, but no more than allowed at 1 of 1 points."), "{done:?}");
+    let largest = done.out.lines().find(|line| line.starts_with("The largest that keeps")).unwrap();
+    assert!(largest.contains("% of transactions FAILED)"), "{done:?}");
+    let found = json_file(&place.join("max"), "sweep.json");
+    let point = &found["series"][0]["points"][0];
+    assert!(point["failed_percent"].as_f64().unwrap() > 1.0, "{found}");
+    assert!(point["notes"].to_string().contains("transactions FAILED, within the allowed 90 %"), "{found}");
+    assert!(std::fs::read_to_string(place.join("max/sweep.html")).unwrap().contains("% of transactions FAILED)"));
 }

@@ -446,6 +446,10 @@ impl Points {
 /// # Errors
 /// If it contains another database than the one that the sweep created.
 fn create_own(place: &Place, identity: &mut Option<Identity>) -> Result<bool, Error> {
+    if identity.is_none() && place.is_empty() {
+        // It was killed before it noted what it had created.
+        place.remove()?;
+    }
     if place.is_free() {
         *identity = place.create()?;
         return Ok(true);
@@ -489,7 +493,9 @@ pub(super) fn study(state: &State) -> Study {
         differences: Vec::new(),
         notes,
     };
-    Study { differences: differences::of(&study), ..study }
+    let mut notes = study.notes.clone();
+    notes.splice(0..0, differences::durabilities(&study));
+    Study { differences: differences::of(&study), notes, ..study }
 }
 
 fn place_name(state: &State) -> String {

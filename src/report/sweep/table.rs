@@ -300,7 +300,8 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
             } else {
                 "The largest so far that passed".to_owned()
             };
-            sentences.push(format!("{least}: {} at {} {}.", words(point), rate(point.throughput), point.metric));
+            let figure = format!("{} at {} {}", words(point), rate(point.throughput), point.metric);
+            sentences.push(format!("{least}: {figure}{}.", failed(point)));
         }
         None if series.finished => {
             sentences.push(format!(
@@ -314,12 +315,21 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
     let sound = series.points.iter().filter(|measured| !measured.point.failures);
     let highest = sound.max_by(|one, other| one.point.throughput.total_cmp(&other.point.throughput));
     if let Some(Measured { point, .. }) = highest {
-        let highest = format!("{} {} with {}", rate(point.throughput), point.metric, words(point));
+        let highest = format!("{} {} with {}{}", rate(point.throughput), point.metric, words(point), failed(point));
         let all = series.points.iter().all(|measured| !measured.point.failures);
         let of = if all { "" } else { " without failed transactions" };
         sentences.push(format!("The highest throughput{of}, passed or not: {highest}."));
     }
     sentences
+}
+
+/// The share of a point's transactions that failed; empty if none did.
+fn failed(point: &Point) -> String {
+    if point.failed_percent > 0.0 {
+        format!(" ({} % of transactions FAILED)", significant(point.failed_percent))
+    } else {
+        String::new()
+    }
 }
 
 /// Warnings that precede the figures: the number of points with failed transactions or outages.
@@ -330,7 +340,9 @@ pub fn alarms(study: &Study) -> Vec<String> {
     let failed = warning("More transactions failed than allowed", points().filter(|point| point.failures).count());
     let away =
         warning("The database was unavailable for some time", points().filter(|point| point.dead_s > 0.0).count());
-    failed.map(|failed| format!("{failed} These points do not pass.")).into_iter().chain(away).collect()
+    let allowed = points().filter(|point| point.failed_percent > 0.0 && !point.failures).count();
+    let allowed = warning("Transactions FAILED, but no more than allowed", allowed);
+    failed.map(|failed| format!("{failed} These points do not pass.")).into_iter().chain(allowed).chain(away).collect()
 }
 
 /// All tables as text.

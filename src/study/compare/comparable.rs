@@ -97,7 +97,8 @@ fn faults(summary: &Summary) -> String {
     if faults.is_empty() { "none".to_owned() } else { faults }
 }
 
-fn durability(of: &Durability) -> String {
+/// What commits wait for, and what may lose them.
+pub(crate) fn durability(of: &Durability) -> String {
     let risks = of.risks.iter().map(|risk| risk.split(':').next().unwrap_or(risk)).collect::<Vec<_>>();
     if risks.is_empty() { of.class.name() } else { format!("{} ({})", of.class.name(), risks.join(", ")) }
 }
@@ -152,12 +153,17 @@ pub(crate) fn differing(all: &[BTreeMap<String, String>]) -> Vec<(String, Vec<St
     differ.filter(|(_, values)| values.windows(2).any(|pair| pair[0] != pair[1])).collect()
 }
 
+/// Whether its run came to its end.
+pub(crate) fn is_complete(record: &Record) -> bool {
+    record.header.status == Status::Complete && record.summary.is_some()
+}
+
 /// Differences between the sets, and runs that should not be compared, one per line.
 pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
     let mut warnings = Vec::new();
     for record in a.iter().chain(b) {
         let place = record.directory.display();
-        if record.header.status != Status::Complete || record.summary.is_none() {
+        if !is_complete(record) {
             warnings.push(format!("{place} is the record of an incomplete run"));
         }
         if record.summary.as_ref().is_some_and(|summary| summary.database.agrees == Some(false)) {

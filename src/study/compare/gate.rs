@@ -178,6 +178,7 @@ mod tests {
             block_seconds: Some(60),
             degrees_of_freedom: 60.0,
             incidents: Incidents::default(),
+            incomplete: 0,
         };
         let throughput = Difference {
             percent,

@@ -62,6 +62,9 @@ pub struct Side {
     pub degrees_of_freedom: f64,
     /// Failed transactions and outages.
     pub incidents: Incidents,
+    /// Number of its runs that are incomplete.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub incomplete: usize,
 }
 
 /// A difference of throughput. Percents are of A.
@@ -222,6 +225,10 @@ fn compare_by(
     })
 }
 
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 fn side(records: &[Record], mean: Mean) -> Side {
     let incidents = records.iter().filter_map(|record| record.summary.as_ref()).map(Incidents::of);
     Side {
@@ -232,6 +239,7 @@ fn side(records: &[Record], mean: Mean) -> Side {
         block_seconds: mean.block,
         degrees_of_freedom: mean.freedom,
         incidents: incidents.fold(Incidents::default(), |sum, of| sum.and(&of)),
+        incomplete: records.iter().filter(|record| !comparable::is_complete(record)).count(),
     }
 }
 

@@ -1,4 +1,5 @@
--- Objects in the database that depend on tables of the connection's schema: foreign keys of tables, and views.
+-- Objects in the database that depend on tables of the connection's schema: foreign keys of tables, tables that inherit
+-- from them, and views.
 
 -- name: dependents
 SELECT 'table' AS kind,
@@ -10,6 +11,16 @@ SELECT 'table' AS kind,
   JOIN pg_catalog.pg_class t ON t.oid = k.confrelid
   JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
  WHERE k.contype = 'f' AND s.nspname = current_schema()
+UNION
+SELECT 'table',
+       CASE WHEN n.nspname = current_schema() THEN c.relname::text ELSE n.nspname || '.' || c.relname END,
+       t.relname::text
+  FROM pg_catalog.pg_inherits i
+  JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_class t ON t.oid = i.inhparent
+  JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
+ WHERE s.nspname = current_schema()
 UNION
 SELECT 'view',
        CASE WHEN n.nspname = current_schema() THEN v.relname::text ELSE n.nspname || '.' || v.relname END,

@@ -84,6 +84,11 @@ pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql)
             return foreign(format!("{} is no table", table.name));
         }
     }
+    // Whatever changes rows of a table changes those of its children, too.
+    let children = children(client, schema).await.map_err(failed)?;
+    if let Some((child, _)) = children.iter().find(|(_, table)| sql.tables.iter().any(|ours| ours.name == table)) {
+        return foreign(format!("the table {child} inherits from one of Graymark's, so that its rows would change"));
+    }
     let missing = sql.tables.iter().map(|table| table.name).chain(METADATA).find(|name| !there.contains_key(*name));
     Ok(match missing {
         Some(missing) => DatabaseState::Damaged {
@@ -198,6 +203,17 @@ pub async fn dependents(client: &Client, schema: &Schema, sql: &WorkloadSql) -> 
         _ => None,
     });
     Ok(ownership::dependents(keys, &ours))
+}
+
+/// Tables that inherit from tables of the schema, each with its parent.
+async fn children(client: &Client, schema: &Schema) -> Result<Vec<(String, String)>, tokio_postgres::Error> {
+    let sql = "SELECT n.nspname || '.' || c.relname, t.relname::text FROM pg_catalog.pg_inherits i \
+               JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid \
+               JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+               JOIN pg_catalog.pg_class t ON t.oid = i.inhparent AND t.relkind = 'r' \
+               JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace WHERE s.nspname = $1 ORDER BY 1";
+    let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
 /// Whether Graymark created the schema.
