@@ -14,6 +14,7 @@ use nix::unistd::Uid;
 
 use super::sweep::{Identity, Place};
 use crate::engine::Error;
+use crate::link_safe;
 
 /// Suffix of a mark's name.
 const SUFFIX: &str = ".graymark-temporary";
@@ -107,7 +108,7 @@ impl Mark {
     /// Creates an empty mark.
     fn create(place: &Place, path: PathBuf) -> Result<Mark, Error> {
         if let Some(above) = path.parent().filter(|above| *above != Path::new("")) {
-            fs::create_dir_all(above).map_err(|error| cannot("make", above, &error))?;
+            link_safe::make_directory(above).map_err(|error| cannot("make", above, &error))?;
         }
         let created = options().write(true).create_new(true).open(&path);
         let file = created.map_err(|error| match error.kind() {

@@ -433,7 +433,7 @@ fn ones_own_server_is_crashed_by_ones_own_programs() {
     assert_eq!(done.code, Some(1), "{done:?}");
     let clauses = done.json()["clauses"].clone();
     let clause = clauses.as_array().unwrap().iter().find(|clause| clause["id"] == "durability: program").unwrap();
-    assert_eq!(clause["state"], "not_tested", "{clause}");
+    assert_eq!(clause["state"], "not tested", "{clause}");
     let listed = succeed(place, &["list", "."]).out;
     assert!(listed.contains("durability: program not tested"), "{listed}");
 

@@ -21,6 +21,7 @@ use crate::drive::LoadTarget;
 use crate::engine::files;
 use crate::engine::guard::guarded;
 use crate::engine::{DatabaseState, Error};
+use crate::link_safe;
 use crate::plan::Plan;
 use crate::run::open::{Visitor, options};
 use crate::run::population::{foreign, other};
@@ -178,7 +179,7 @@ impl Place {
             return Err(self.exists());
         }
         if let Some(above) = path.parent().filter(|above| *above != Path::new("")) {
-            fs::create_dir_all(above).map_err(cannot)?;
+            link_safe::make_directory(above).map_err(cannot)?;
         }
         match self {
             Place::Private { .. } => fs::DirBuilder::new().mode(0o700).create(path).map_err(cannot)?,
