@@ -95,11 +95,13 @@ impl AlternatingRuns {
                     .to_owned(),
             ));
         }
-        Temporary::check(&origin)?;
-        Temporary::check(&origin.working(command, &[]))?;
-        Temporary::check(&origin.working("trial", &[]))?;
-        // Where the databases of a killed command were.
-        let _ = std::fs::remove_dir(out.join("databases"));
+        let mut killed = Temporary::check(&origin)?;
+        killed |= Temporary::check(&origin.working(command, &[]))?;
+        killed |= Temporary::check(&origin.working("trial", &[]))?;
+        if killed {
+            // Where its databases were.
+            let _ = std::fs::remove_dir(out.join("databases"));
+        }
         if std::fs::read_dir(&out).is_ok_and(|mut there| there.next().is_some()) {
             return Err(Error::Usage(format!("{} is not empty; give another directory with --out", out.display())));
         }
@@ -185,7 +187,10 @@ impl AlternatingRuns {
 
     /// Removes the loaded databases.
     pub(super) fn remove(&self) -> Result<(), Error> {
-        self.loaded.take().into_iter().try_for_each(Temporary::remove)
+        self.loaded.take().into_iter().try_for_each(Temporary::remove)?;
+        // It was created for them: `out` was empty.
+        let _ = std::fs::remove_dir(self.out.join("databases"));
+        Ok(())
     }
 
     /// The directory of a run's record.

@@ -249,7 +249,7 @@ impl Stage {
                 ));
             }
             refuse_settings(&sides, settings)?;
-            sides.iter().try_for_each(Temporary::clear)?;
+            sides.iter().try_for_each(|side| Temporary::clear(side).map(drop))?;
             let own = [sides[0].is_free(), sides[1].is_free()];
             return Ok(Stage { origin: None, sides, own, created: Vec::new() });
         }
@@ -263,7 +263,7 @@ impl Stage {
             )),
             Place::Nowhere { .. } => Ok(Stage { origin: None, sides, own: [false; 2], created: Vec::new() }),
             origin => {
-                [&origin].into_iter().chain(&sides).try_for_each(Temporary::check)?;
+                [&origin].into_iter().chain(&sides).try_for_each(|place| Temporary::check(place).map(drop))?;
                 Ok(Stage { origin: Some(origin), sides, own: [true; 2], created: Vec::new() })
             }
         }

@@ -9,6 +9,7 @@ use super::{Ended, records, say};
 use crate::engine::Error;
 use crate::record::Record;
 use crate::report::explain;
+use crate::report::model::ReportModel;
 use crate::study::explain::Course;
 
 #[derive(Debug, Args)]
@@ -40,10 +41,12 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Ended, Error> {
         Some(at) => vec![course.at(at.as_secs_f64()).map_err(Error::Usage)?],
         None => course.moments(),
     };
+    let warnings = ReportModel::of(&record).warnings;
     if args.json {
-        answer!("{}", serde_json::json!({ "record": directory.display().to_string(), "moments": moments }));
+        let record = directory.display().to_string();
+        answer!("{}", serde_json::json!({ "record": record, "warnings": warnings, "moments": moments }));
     } else {
-        say::report(&explain::text(&moments));
+        say::report(&explain::text(&warnings, &moments));
     }
     Ok(Ended::Held)
 }

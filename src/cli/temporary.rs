@@ -51,20 +51,22 @@ impl Temporary {
         Ok(temporary)
     }
 
-    /// Removes the database of a killed command. Refuses a place where something else is.
+    /// Removes the database of a killed command, and returns whether there was one. Refuses a place where something
+    /// else is.
     ///
     /// # Errors
     /// As [`Temporary::at`].
-    pub(super) fn check(place: &Place) -> Result<(), Error> {
-        Temporary::clear(place)?;
-        refuse_existing(place)
+    pub(super) fn check(place: &Place) -> Result<bool, Error> {
+        let cleared = Temporary::clear(place)?;
+        refuse_existing(place)?;
+        Ok(cleared)
     }
 
-    /// Removes the database of a killed command.
+    /// Removes the database of a killed command, and returns whether there was one.
     ///
     /// # Errors
     /// If another process uses the place, or if something cannot be removed.
-    pub(super) fn clear(place: &Place) -> Result<(), Error> {
+    pub(super) fn clear(place: &Place) -> Result<bool, Error> {
         if let Some(path) = mark_of(place)
             && let Some((mark, named)) = Mark::open(place, path)?
         {
@@ -75,8 +77,9 @@ impl Temporary {
                 place.remove()?;
             }
             mark.remove()?;
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Removes the database and its mark.

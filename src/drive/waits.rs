@@ -18,8 +18,8 @@ use crate::measure::waits::{Blocker, SessionSample, Wait, WaitsSeen, call_of, sc
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
-/// How long the start of the run waits for the first sample, which opens the connection.
-const FIRST_SAMPLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of a sample that has to connect first. The start of the run waits for the first one.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of a sample. A slow sample says more about the server than about its sessions.
 const SAMPLE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Consecutive failures after which samples become less frequent.
@@ -71,10 +71,11 @@ async fn looks<W: Workload>(
     let first = if in_process {
         Ok(Ok(Some(Vec::new())))
     } else {
-        tokio::time::timeout(FIRST_SAMPLE_TIMEOUT, guarded(observer.sessions())).await
+        tokio::time::timeout(CONNECT_TIMEOUT, guarded(observer.sessions())).await
     };
     tell(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
+    let connected = matches!(first, Ok(Ok(_)));
     let known = match first {
         Ok(Ok(Some(_))) if in_process => {
             run.ledgers.iter().any(|ledger| ledger.thread().is_some_and(|thread| call_of(thread).is_some()))
@@ -90,7 +91,8 @@ async fn looks<W: Workload>(
     }
     let mut watch = Watch { run, looks: WaitSamples::new::<W>(), tasks: HashMap::new(), driver: HashMap::new() };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(run.schedule.seed);
-    let mut failures = 0;
+    let mut failures = u32::from(!connected);
+    let mut failed = FailedSamples::default();
     let clock = run.phases.from(begin);
     let mut second = 0;
     loop {
@@ -109,9 +111,23 @@ async fn looks<W: Workload>(
         let sessions = if in_process {
             Ok(threads(&run.ledgers))
         } else {
-            match tokio::time::timeout(SAMPLE_TIMEOUT, guarded(observer.sessions())).await {
+            // A sample that fails closes the connection. One second may be too short to connect to a busy server.
+            let limit = if failures == 0 { SAMPLE_TIMEOUT } else { CONNECT_TIMEOUT };
+            let asked = Instant::now();
+            let answer = tokio::select! {
+                biased;
+                () = run.stop.wait() => break,
+                () = clock.ended(0) => {
+                    if asked.elapsed() > SAMPLE_TIMEOUT {
+                        failed.add(&Error::Database("no answer by the end of the interval".to_owned()), true);
+                    }
+                    break
+                }
+                answer = tokio::time::timeout(limit, guarded(observer.sessions())) => answer,
+            };
+            match answer {
                 Ok(answer) => answer.map(Option::unwrap_or_default),
-                Err(_) => Err(Error::Database("no answer within a second".to_owned())),
+                Err(_) => Err(Error::Database(format!("no answer within {} s", limit.as_secs()))),
             }
         };
         let now = begin.elapsed();
@@ -122,11 +138,12 @@ async fn looks<W: Workload>(
                 if now.as_secs() >= second {
                     second = now.as_secs() + 1;
                     watch.clocks(&sessions, in_process);
-                    sample_activity(observer.as_mut(), run, tell, begin).await;
+                    failures = u32::from(!sample_activity(observer.as_mut(), run, tell, begin).await);
                 }
             }
             Err(error) => {
                 failures += 1;
+                failed.add(&error, run.phases.phase_at(now.as_secs_f64()) == Phase::Measurement);
                 if failures == 1 {
                     tracing::debug!("a sample of the sessions failed: {error}");
                 }
@@ -142,20 +159,51 @@ async fn looks<W: Workload>(
     if watch.looks.scheduled {
         sources.push("on CPU and waiting for a CPU: the scheduler's own clocks (/proc/PID/schedstat)".to_owned());
     }
+    if let Some(why) = failed.words() {
+        // Without a single sample there is no breakdown whose sources could say it.
+        if watch.looks.seen.looks == 0 {
+            not_counted(format!("where the time goes: {why}"));
+        }
+        sources.push(why);
+    }
     let seen = WaitsSeen { sources, ..watch.looks.seen };
     tell(Report::Happened(Event::Waits { at: begin.elapsed().as_secs_f64(), seen: Box::new(seen) }));
 }
 
-/// Samples activity besides the run's transactions, and reports it if there is any.
+/// Samples of the measurement interval that the server did not answer.
+#[derive(Default)]
+struct FailedSamples {
+    number: u64,
+    /// What the last one was refused with.
+    last: String,
+}
+
+impl FailedSamples {
+    fn add(&mut self, error: &Error, measured: bool) {
+        if measured {
+            self.number += 1;
+            self.last = error.to_string();
+        }
+    }
+
+    /// In words; none if there were none.
+    fn words(&self) -> Option<String> {
+        let samples = if self.number == 1 { "1 sample".to_owned() } else { format!("{} samples", self.number) };
+        (self.number > 0).then(|| format!("{samples} of the sessions failed, the last one with: {}", self.last))
+    }
+}
+
+/// Samples activity besides the run's transactions, and reports it if there is any. Returns whether the server answered.
 async fn sample_activity<W: Workload>(
     observer: &mut dyn Observer,
     run: &Run<W>,
     tell: &impl Fn(Report),
     begin: Instant,
-) {
+) -> bool {
     // A failed sample is simply repeated later.
-    let Ok(Ok(Some(look))) = tokio::time::timeout(SAMPLE_TIMEOUT, guarded(observer.server_activity())).await else {
-        return;
+    let look = match tokio::time::timeout(SAMPLE_TIMEOUT, guarded(observer.server_activity())).await {
+        Ok(Ok(Some(look))) => look,
+        answer => return matches!(answer, Ok(Ok(None))),
     };
     let at = begin.elapsed().as_secs_f64();
     if !look.blockers.is_empty() {
@@ -167,6 +215,7 @@ async fn sample_activity<W: Workload>(
     if !look.work.is_empty() {
         tell(Report::Happened(Event::BackgroundWork { at, work: look.work }));
     }
+    true
 }
 
 /// The sessions with a transaction in progress.
@@ -259,4 +308,20 @@ fn grown(known: &mut HashMap<u32, (f64, f64)>, tasks: impl Iterator<Item = u32>)
     }
     let sum = |sum: (f64, f64), clock: &(f64, f64)| (sum.0 + clock.0, sum.1 + clock.1);
     (!known.is_empty()).then(|| known.values().fold((0.0, 0.0), sum))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_samples_of_the_interval_are_told() {
+        let mut failed = FailedSamples::default();
+        failed.add(&Error::Database("too early".to_owned()), false);
+        assert_eq!(failed.words(), None);
+        failed.add(&Error::Database("gone".to_owned()), true);
+        assert_eq!(failed.words().unwrap(), "1 sample of the sessions failed, the last one with: gone");
+        failed.add(&Error::Database("no answer within 1 s".to_owned()), true);
+        assert!(failed.words().unwrap().starts_with("2 samples") && failed.words().unwrap().ends_with("within 1 s"));
+    }
 }

@@ -97,7 +97,9 @@ impl Incidents {
             .collect();
         let open = outcomes.iter().filter(|(name, of)| {
             let longest_s = summary.transactions.get(*name).map_or(0.0, |of_type| of_type.response_ms.max / 1e3);
-            of.longest_open_s >= MIN_OPEN_S && of.longest_open_s > LONG_OPEN_FACTOR * longest_s
+            // The wait for a transaction that was given up is itself among the response times.
+            let given_up = summary.connections.abandoned > 0 && of.unknown > 0;
+            of.longest_open_s >= MIN_OPEN_S && (given_up || of.longest_open_s > LONG_OPEN_FACTOR * longest_s)
         });
         let (open_at_end, longest_open_s) = open.fold((0_u64, 0.0_f64), |(count, longest), (_, of)| {
             (count.saturating_add(of.open_at_end), longest.max(of.longest_open_s))
@@ -256,5 +258,18 @@ mod tests {
         // What a stopped run did not finish is not a failure.
         unchecked.interrupted = true;
         assert!(!Incidents::of(&unchecked).fail());
+    }
+
+    #[test]
+    fn a_wait_for_what_was_given_up_is_told_although_it_is_the_longest_response_time() {
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        let outcomes =
+            Outcomes { completed: 9, unknown: 1, open_at_end: 1, longest_open_s: 4.9, ..Outcomes::default() };
+        summary.outcomes.insert("new_order".to_owned(), outcomes);
+        summary.transactions.get_mut("new_order").unwrap().response_ms.max = 4_907.0;
+        assert_eq!(Incidents::of(&summary).open_at_end, 0);
+        summary.connections.abandoned = 1;
+        let incidents = Incidents::of(&summary);
+        assert_eq!((incidents.open_at_end, incidents.longest_open_s), (1, 4.9));
     }
 }

@@ -122,27 +122,53 @@ pub fn find(completed: &[u64], interval: Range<usize>, checkpoints: &[(f64, f64)
 
 /// Periods of whole seconds of the measurement interval without any completed transaction: start in seconds since the
 /// run's start, and length. Unlike [`find`] it needs no level, so it finds a database that stood still for most of the
-/// interval. Arguments are those of [`find_in_steps`].
-pub fn standstills(completed: &[u64], interval: Range<usize>, steps: &[usize]) -> Vec<(f64, f64)> {
+/// interval, or for a whole stage. `stages` are the first second and the number of clients of each stage, in order;
+/// none for a load that does not change. Other arguments are those of [`find`].
+pub fn standstills(completed: &[u64], interval: Range<usize>, stages: &[(usize, u32)]) -> Vec<(f64, f64)> {
     let interval = interval.start.min(completed.len())..interval.end.min(completed.len());
-    let inner = steps.iter().copied().filter(|step| interval.contains(step) && *step > interval.start);
-    let begins: Vec<usize> = std::iter::once(interval.start).chain(inner).collect();
-    let ends = begins.iter().skip(1).copied().chain([interval.end]);
-    let of_part = |(begin, end): (usize, usize)| {
-        let part = completed.get(begin..end).unwrap_or_default();
-        let rate = part.iter().sum::<u64>() as f64 / part.len().max(1) as f64;
-        let mut stretches = Vec::new();
-        let mut from = 0;
-        while from < part.len() {
-            let length = part[from..].iter().take_while(|second| **second == 0).count();
-            if length as f64 >= SHORTEST_S && chance(0.0, rate * length as f64) > UNLIKELY {
-                stretches.push(((begin + from) as f64, length as f64));
-            }
-            from += length + 1;
+    let measured = completed.get(interval.clone()).unwrap_or_default();
+    let expected = expected(measured, interval.start, stages);
+    let mut stretches = Vec::new();
+    let mut from = 0;
+    while from < measured.len() {
+        let length = measured[from..].iter().take_while(|second| **second == 0).count();
+        let usual = expected[from..from + length].iter().sum::<f64>();
+        if length as f64 >= SHORTEST_S && chance(0.0, usual) > UNLIKELY {
+            stretches.push(((interval.start + from) as f64, length as f64));
         }
-        stretches
+        from += length + 1;
+    }
+    stretches
+}
+
+/// The expected transactions of each second of an interval: the mean of its stage, or what the other stages let expect
+/// at least if that is more. They have nothing in common with a stage in which the database stood still but the clients:
+/// fewer clients may complete in proportion, and more clients no more.
+fn expected(measured: &[u64], start: usize, stages: &[(usize, u32)]) -> Vec<f64> {
+    let mut parts: Vec<(Range<usize>, u32)> = Vec::new();
+    for (index, (second, clients)) in stages.iter().enumerate() {
+        let end = stages.get(index + 1).map_or(measured.len(), |(next, _)| next.saturating_sub(start));
+        let part = second.saturating_sub(start)..end.min(measured.len());
+        if !part.is_empty() {
+            parts.push((part, *clients));
+        }
+    }
+    // Seconds before the first stage, or a load without stages.
+    let first = parts.first().map_or(measured.len(), |(part, _)| part.start);
+    if first > 0 {
+        parts.insert(0, (0..first, 1));
+    }
+    let rate = |part: &Range<usize>| {
+        measured.get(part.clone()).unwrap_or_default().iter().sum::<u64>() as f64 / part.len().max(1) as f64
     };
-    begins.iter().copied().zip(ends).flat_map(of_part).collect()
+    let of_part = |(index, (part, clients)): (usize, &(Range<usize>, u32))| {
+        let others = parts.iter().enumerate().filter(|(other, _)| *other != index);
+        let others =
+            others.map(|(_, (part, of))| rate(part) * (f64::from(*clients) / f64::from(*of).max(1.0)).min(1.0));
+        let least = others.filter(|rate| *rate > 0.0).reduce(f64::min).unwrap_or_default();
+        vec![rate(part).max(least); part.len()]
+    };
+    parts.iter().enumerate().flat_map(of_part).collect()
 }
 
 /// The level of each bin: the median around it. Within a long blackout, where that is almost zero, it is the median of
@@ -243,7 +269,29 @@ mod tests {
         completed = steady(40);
         completed[20..].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
         assert_eq!(standstills(&completed, 0..40, &[]).len(), 5);
-        assert!(standstills(&completed, 0..40, &[20]).is_empty());
+        assert!(standstills(&completed, 0..40, &[(0, 1_000), (20, 1)]).is_empty());
+    }
+
+    #[test]
+    fn a_stage_in_which_nothing_completed_is_a_standstill() {
+        // The planted faults: all of a stage, all but its last second, and parts of two stages.
+        let mut completed = steady(60);
+        completed[20..40].fill(0);
+        let stages = [(10, 1), (20, 2), (40, 1)];
+        assert_eq!(standstills(&completed, 10..60, &stages), [(20.0, 20.0)]);
+        completed[39] = 5;
+        assert_eq!(standstills(&completed, 10..60, &stages), [(20.0, 19.0)]);
+        completed = steady(60);
+        completed[39..41].fill(0);
+        assert_eq!(standstills(&completed, 10..60, &stages), [(39.0, 2.0)]);
+        // The last stage, in a run that was cut off.
+        completed[40..].fill(0);
+        assert_eq!(standstills(&completed[..50], 10..60, &stages), [(39.0, 11.0)]);
+        // Not found: a stage so small that chance explains it, and one without clients.
+        completed = steady(60);
+        completed[20..40].fill(0);
+        assert!(standstills(&completed, 10..60, &[(10, 2_000), (20, 1), (40, 2_000)]).is_empty());
+        assert!(standstills(&completed, 10..60, &[(10, 2), (20, 0), (40, 2)]).is_empty());
     }
 
     #[test]

@@ -2,15 +2,16 @@
 
 use super::format::plural;
 use super::moments::{explained, words};
-use super::text::Text;
+use super::text::{ALARM, Text};
 use crate::study::explain::Moment;
 
-/// The differences of each moment from the median second.
-pub(crate) fn text(moments: &[Moment]) -> String {
-    if moments.is_empty() {
-        return "No dips and no latency peaks: choose a second with --at.".to_owned();
-    }
+/// The differences of each moment from the median second, after the warnings of the run.
+pub(crate) fn text(warnings: &[String], moments: &[Moment]) -> String {
     let mut text = Text::default();
+    warnings.iter().for_each(|warning| text.wrapped(ALARM, ALARM.len(), warning));
+    if moments.is_empty() {
+        text.wrapped("", 0, "No dips and no latency peaks: choose a second with --at.");
+    }
     text.explained(&moments.iter().map(explained).collect::<Vec<_>>());
     let mut not_known: Vec<&str> = moments.iter().flat_map(|moment| moment.not_known.iter().copied()).collect();
     not_known.sort_unstable();

@@ -21,8 +21,8 @@ pub(super) struct Timeline {
     completed: Vec<u64>,
     /// The seconds of the measurement interval.
     interval: Option<Range<usize>>,
-    /// The seconds in which the number of clients changed.
-    steps: Vec<usize>,
+    /// The first second of each stage, and its number of clients.
+    stages: Vec<(usize, u32)>,
     counted: Counted,
     /// Page reads at both ends of the interval, with their times.
     pages: Vec<(f64, PageReads)>,
@@ -53,7 +53,7 @@ impl Timeline {
                 let start = self.interval.as_ref().map(|interval| interval.start as f64);
                 self.counted.add_up(start, &self.completed);
             }
-            Event::StageBegan { at, stage, .. } if *stage > 0 => self.steps.push(at.round() as usize),
+            Event::StageBegan { at, clients, .. } => self.stages.push((at.round() as usize, *clients)),
             Event::Sampled(sample) => self.counted.sampled(sample),
             Event::PagesRead { at, pages } => self.pages.push((*at, PageReads::clone(pages))),
             Event::Strangers { at, processes, .. } => self.counted.looked(*at, processes),
@@ -108,7 +108,7 @@ impl Timeline {
 
     /// When throughput became steady; `None` if the number of clients changed by plan, or the run was too short.
     pub(super) fn steady(&self) -> Option<SteadyState> {
-        let interval = self.interval.clone().filter(|_| self.steps.is_empty())?;
+        let interval = self.interval.clone().filter(|_| self.stages.len() < 2)?;
         steady_state(&self.completed, interval)
     }
 
@@ -128,7 +128,7 @@ impl Timeline {
     /// Periods of the interval in which no transaction completed.
     pub(super) fn standstills(&self) -> Vec<(f64, f64)> {
         let Some(interval) = self.interval.clone() else { return Vec::new() };
-        dips::standstills(&self.completed, interval, &self.steps)
+        dips::standstills(&self.completed, interval, &self.stages)
     }
 
     /// Dips and blackouts of the interval, and the checkpoints that coincide with them, requested or observed in the
@@ -136,7 +136,8 @@ impl Timeline {
     pub(super) fn dips(&self, maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> Option<Vec<Dip>> {
         let interval = self.interval.clone()?;
         let checkpoints: Vec<(f64, f64)> = checkpoints(maintenance, counters).collect();
-        Some(dips::find_in_steps(&self.completed, interval, &self.steps, &checkpoints))
+        let steps: Vec<usize> = self.stages.iter().skip(1).map(|(second, _)| *second).collect();
+        Some(dips::find_in_steps(&self.completed, interval, &steps, &checkpoints))
     }
 }
 

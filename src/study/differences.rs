@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::point::Point;
 use super::tune::gain;
 use super::{Measured, Study, SweepKind};
 
@@ -27,6 +28,9 @@ pub struct Difference {
     pub against_throughput: f64,
     /// Pairs of runs.
     pub pairs: usize,
+    /// The largest percentage of transactions that failed in one of the runs, which the user allowed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed_percent: f64,
     /// In percent of the other point; without an interval for a single pair.
     #[serde(flatten)]
     pub gain: Gain,
@@ -54,14 +58,16 @@ pub fn of(study: &Study) -> Vec<Difference> {
     };
     let one = |group: &Group<'_>| {
         let base = base(group, &groups, study.sweep)?;
-        let pairs: Vec<(f64, f64)> = group
+        let pairs: Vec<(&Point, &Point)> = group
             .runs
             .iter()
             .filter_map(|(repeat, run)| Some((&base.runs.get(repeat)?.point, &run.point)))
             .filter(|(then, now)| then.durability == now.durability)
-            .map(|(then, now)| (then.throughput, now.throughput))
-            .filter(|(then, now)| *then > 0.0 && *now > 0.0)
+            .filter(|(then, now)| then.throughput > 0.0 && now.throughput > 0.0)
             .collect();
+        let failed_percent =
+            pairs.iter().map(|(then, now)| then.failed_percent.max(now.failed_percent)).fold(0.0, f64::max);
+        let pairs: Vec<(f64, f64)> = pairs.iter().map(|(then, now)| (then.throughput, now.throughput)).collect();
         let logs: Vec<f64> = pairs.iter().map(|(then, now)| (now / then).ln()).collect();
         let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
         Some(Difference {
@@ -70,6 +76,7 @@ pub fn of(study: &Study) -> Vec<Difference> {
             throughput: mean(|pair| pair.1),
             against_throughput: mean(|pair| pair.0),
             pairs: pairs.len(),
+            failed_percent,
             gain: gain(&logs)?,
         })
     };
@@ -84,6 +91,19 @@ pub fn durabilities(study: &Study) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     (known.len() > 1).then(|| {
         format!("Points differ in durability, and such points are not ranked against each other: {}.", known.join("; "))
+    })
+}
+
+/// That points are not compared because their figures are not those of a working database; `None` if all are.
+pub fn left_out(study: &Study) -> Option<String> {
+    let points = || study.series.iter().flat_map(|series| &series.points);
+    let number = points().filter(|measured| measured.point.unsound().is_some()).count();
+    (number > 0).then(|| {
+        let all = points().count();
+        format!(
+            "Differences leave out {number} of {all} points: more transactions failed than allowed, a check failed, or \
+             the database was unavailable for some time."
+        )
     })
 }
 
@@ -106,10 +126,14 @@ fn parts(measured: &Measured) -> Vec<String> {
     .to_vec()
 }
 
+fn is_zero(percent: &f64) -> bool {
+    *percent == 0.0
+}
+
 fn groups(study: &Study) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (series, points) in study.series.iter().map(|series| &series.points).enumerate() {
-        for measured in points.iter().filter(|measured| !measured.point.failures) {
+        for measured in points.iter().filter(|measured| measured.point.unsound().is_none()) {
             let parts = parts(measured);
             let repeat = measured.point.observation.as_ref().and_then(|seen| seen.repeat).unwrap_or(1);
             match groups.iter_mut().find(|group| group.series == series && group.parts == parts) {
@@ -139,7 +163,7 @@ fn base<'a, 'b>(group: &Group<'b>, groups: &'a [Group<'b>], sweep: SweepKind) ->
 #[cfg(test)]
 mod tests {
     use super::super::Series;
-    use super::super::point::{Limits, Point, observed};
+    use super::super::point::{Limits, observed};
     use super::super::sizing::observation::Observation;
     use super::super::tests::summary;
     use super::*;
@@ -167,6 +191,7 @@ mod tests {
             limits: Limits::default(),
             max: None,
             series: series.collect(),
+            missing: Vec::new(),
             differences: Vec::new(),
             notes: Vec::new(),
         }

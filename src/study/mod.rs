@@ -73,6 +73,9 @@ pub struct Study {
     pub max: Option<Max>,
     /// One for each place and CPU set.
     pub series: Vec<Series>,
+    /// Points that have no result, and why: `1 warehouse, buffers 32MB: the server ended`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Differences between points, if meaningful.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<differences::Difference>,

@@ -73,6 +73,9 @@ pub struct Point {
     /// Seconds of the measurement interval in which no session had a connection.
     #[serde(default)]
     pub dead_s: f64,
+    /// Seconds of the measurement interval in which nothing completed although there were connections.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub standstill_s: f64,
     /// For an open loop: the results at its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
@@ -202,9 +205,9 @@ impl Point {
             broken: Vec::new(),
             notes: Vec::new(),
             check_failed: !summary.consistency.failed.is_empty()
-                || summary.database.agrees == Some(false)
-                || !summary.database.uncounted.is_empty()
-                || !summary.consistency.unchecked.is_empty(),
+                || summary.consistency.lost_commits()
+                || incidents.lost_commits > 0
+                || !incidents.failed_checks.is_empty(),
             failures: incidents.beyond_allowed,
             failed_percent: match incidents.asked() {
                 0 => 0.0,
@@ -212,6 +215,7 @@ impl Point {
             },
             durability: durability(&summary.durability),
             dead_s: incidents.dead_s,
+            standstill_s: incidents.standstill_s,
             at_rate: AtRate::of(summary),
             settings: String::new(),
             observation: None,
@@ -222,8 +226,9 @@ impl Point {
             let allowed = 100.0 * incidents.allowed;
             point.notes.push(format!("{}, within the allowed {allowed} %", failed_of(&incidents)));
         }
-        if incidents.dead_s > 0.0 {
-            point.notes.push(format!("DATABASE UNAVAILABLE {:.1} of {:.0} s", incidents.dead_s, incidents.interval_s));
+        point.notes.extend(point.interruptions());
+        if incidents.open_at_end > 0 {
+            point.notes.push(format!("transactions waited for up to {:.1} s at the end", incidents.longest_open_s));
         }
         if summary.consistency.after.is_empty() {
             point.notes.push("consistency was not checked after the run".to_owned());
@@ -241,6 +246,35 @@ impl Point {
     /// Whether it keeps all limits.
     pub fn passed(&self) -> bool {
         self.broken.is_empty()
+    }
+
+    /// Times in which the database did no work, in words.
+    pub fn interruptions(&self) -> impl Iterator<Item = String> + use<> {
+        let interval_s = self.interval_s;
+        let of = move |what: &str, s: f64| (s > 0.0).then(|| format!("{what} {s:.1} of {interval_s:.0} s"));
+        [of("DATABASE UNAVAILABLE", self.dead_s), of("STANDSTILL", self.standstill_s)].into_iter().flatten()
+    }
+
+    /// What must be known beside its figure: failed transactions and checks, and times in which the database did no
+    /// work. Empty for a sound point.
+    pub fn marks(&self) -> Vec<String> {
+        let percent = match self.failed_percent {
+            small if small < 0.1 => "less than 0.1".to_owned(),
+            percent => format!("{percent:.1}"),
+        };
+        let failed = (self.failed_percent > 0.0).then(|| format!("{percent} % of transactions FAILED"));
+        let check = self.check_failed.then(|| "A CHECK FAILED".to_owned());
+        failed.into_iter().chain(check).chain(self.interruptions()).collect()
+    }
+
+    /// Why the figure is not that of a working database; `None` if it is. Transactions that the user allowed to fail are
+    /// no reason, nor are standstills: they belong to how a database works.
+    pub fn unsound(&self) -> Option<String> {
+        if !(self.failures || self.check_failed || self.dead_s > 0.0) {
+            return None;
+        }
+        let marks = self.marks();
+        Some(if marks.is_empty() { "NOTHING COMPLETED".to_owned() } else { marks.join("; ") })
     }
 
     fn beyond(&self, limits: &Limits) -> Vec<String> {
@@ -280,7 +314,7 @@ fn failures(incidents: &Incidents) -> Vec<String> {
     failed.into_iter().chain(idle).chain(nothing).collect()
 }
 
-/// Problems of the database.
+/// Failed checks of the database.
 fn judge(summary: &Summary) -> Vec<String> {
     let mut broken = Vec::new();
     match summary.database.agrees {
@@ -294,6 +328,9 @@ fn judge(summary: &Summary) -> Vec<String> {
     let failed: Vec<&str> = summary.consistency.conditions().collect();
     if !failed.is_empty() {
         broken.push(format!("inconsistent: {}", failed.join(", ")));
+    }
+    if summary.history.as_ref().is_some_and(|history| history.found() > 0) {
+        broken.push("the history has anomalies of isolation".to_owned());
     }
     broken
 }

@@ -28,7 +28,7 @@ fn few_points() -> Vec<u8> {
 /// What `graymark predict fit` makes of the table.
 fn fitted() -> Model {
     let points = read(POINTS.as_bytes()).unwrap();
-    fit(&points, &Options { source: "points.csv".to_owned(), keep_plateau: false }).unwrap()
+    fit(&points, &Options { source: "points.csv".to_owned(), ..Options::default() }).unwrap()
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn points() {
         assert_eq!(read(&*written).expect("a table that was read can be written and read"), points);
         let _ = HitRate::of(&points);
         for keep_plateau in [false, true] {
-            let model = fit(&points, &Options { source: "a table".to_owned(), keep_plateau });
+            let model = fit(&points, &Options { source: "a table".to_owned(), keep_plateau, ..Options::default() });
             if let Ok(model) = &model {
                 let text = model.text().expect("a model that was fitted can be written");
                 Model::parse(&text).unwrap_or_else(|why| panic!("and read again: {why}\n{text}"));
@@ -137,7 +137,7 @@ fn points() {
 fn report(place: &Path, model: &Result<Model, String>, input: &[u8]) {
     if is_one_of_sixteen(input) {
         let points = read(input).unwrap();
-        sizing::write(place, "a table", &points, model.as_ref()).expect("the report is written");
+        sizing::write(place, "a table", &[], &points, model.as_ref()).expect("the report is written");
         assert!(fs::metadata(place.join(sizing::file::HTML)).unwrap().len() > 0);
     }
 }

@@ -168,6 +168,10 @@ fn what_a_killed_ab_leaves_is_removed_by_the_next_and_files_of_others_are_not() 
         assert_eq!((names(), std::fs::read(place.join(theirs)).unwrap()), (vec![theirs.to_owned()], b"theirs".into()));
         std::fs::remove_file(place.join(theirs)).unwrap();
     }
+    // An empty directory that no killed command left.
+    std::fs::create_dir_all(place.join("theirs/databases")).unwrap();
+    run(place, &ab("--duration=10s", "--out=theirs")).refused(2, &["theirs is not empty"]);
+    assert!(place.join("theirs/databases").is_dir());
 }
 
 /// Only a server knows its settings: it is asked before anything is loaded.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
+use crate::support::loaded::fail_half_of_history;
 use crate::support::require_postgres;
 use graymark::cpus::CpuCount;
 use graymark::result::summary::Summary;
@@ -125,6 +126,27 @@ fn each_point_begins_with_the_same_database() {
     let restored = succeed(place.path(), &["restore", "--db", "sqlite:tpcc-w1.db", "--json"]).json();
     let undone = restored["restore"]["undone"].as_array().unwrap();
     assert!(!undone.is_empty() && undone.iter().all(|table| table[1] == 0), "{restored}");
+}
+
+/// The planted fault: the database that each point copies gets a trigger during the first point, and half of all
+/// Payments fail from the second point on, which the user allows.
+#[test]
+fn points_whose_transactions_fail_are_named_in_every_table() {
+    let place = open_directory();
+    let place = place.path();
+    let grid = ["sweep", "grid", "clients=1,2", "--db", "sqlite:x.db", "-w", "1", "--ramp-up", "0s", "--steady", "0s"];
+    let short = ["--duration", "4s", "--allow-errors", "90%", "--out", "grid"];
+    let mut working = start(graymark(place, &[&grid[..], &short].concat()));
+    working.wait_for("run: measurement");
+    fail_half_of_history(&place.join("x-w1.db"));
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.out.contains("! Transactions FAILED, but no more than allowed at 1 of 2 points."), "{done:?}");
+    let rows: Vec<&str> = done.out.lines().filter(|line| line.contains("transactions FAILED, within")).collect();
+    assert_eq!(rows.len(), 1, "its row: {done:?}");
+    assert!(done.out.contains("% of transactions FAILED)"), "its difference: {done:?}");
+    let failed: Vec<f64> = points(&place.join("grid")).iter().filter_map(|point| point.failed_percent).collect();
+    assert!(failed.len() == 1 && failed[0] > 1.0, "{failed:?}");
 }
 
 fn percent(hits: &Value) -> f64 {

@@ -1,13 +1,15 @@
 //! Runs are judged: with a stall, too short, without think time, with failures that are allowed.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
 
 use assert_cmd::Command;
 use graymark::result::summary::*;
 use tempfile::TempDir;
 
-use crate::support::command::{json_file, succeed};
-use crate::support::loaded::loaded;
+use crate::support::command::{graymark, json_file, start, succeed};
+use crate::support::loaded::{fail_half_of_history, loaded};
 use crate::verdict::{find, of_state};
 
 /// Runs the program on a simulated database; its JSON summary and the text of its report.
@@ -118,9 +120,7 @@ fn a_run_without_think_time_is_judged_by_the_same_rules() {
 fn failures_that_are_allowed_are_named_by_a_sweep() {
     let place = loaded();
     let place = place.path();
-    let trigger = "CREATE TRIGGER planted BEFORE INSERT ON history WHEN abs(random()) % 2 = 0 \
-                   BEGIN SELECT raise(ABORT, 'planted'); END";
-    rusqlite::Connection::open(place.join("loaded.db")).unwrap().execute_batch(trigger).unwrap();
+    fail_half_of_history(&place.join("loaded.db"));
     let sweep = ["sweep", "max", "--of", "clients", "--to", "1", "--until", "tps>0.1", "--db", "sqlite:loaded.db"];
     let short = ["-w", "1", "--ramp-up", "0s", "--duration", "10s", "--allow-errors", "90%", "--out", "max"];
     let done = succeed(place, &[&sweep[..], &short].concat());
@@ -132,4 +132,54 @@ fn failures_that_are_allowed_are_named_by_a_sweep() {
     assert!(point["failed_percent"].as_f64().unwrap() > 1.0, "{found}");
     assert!(point["notes"].to_string().contains("transactions FAILED, within the allowed 90 %"), "{found}");
     assert!(std::fs::read_to_string(place.join("max/sweep.html")).unwrap().contains("% of transactions FAILED)"));
+    let explained = succeed(place, &["explain", "max/points/clients1"]).out;
+    assert!(explained.starts_with("! ") && explained.contains("failed"), "{explained}");
+}
+
+/// Takes the lock of a SQLite database for some seconds, so that nobody else writes.
+fn hold(database: &Path, length: Duration) {
+    let other = rusqlite::Connection::open(database).unwrap();
+    other.busy_timeout(Duration::from_secs(10)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::sleep(length);
+    other.execute_batch("ROLLBACK").unwrap();
+}
+
+/// The planted fault: another client has the lock for half of the interval.
+#[test]
+fn a_standstill_is_named_by_a_sweep() {
+    let place = loaded();
+    let place = place.path();
+    let sweep = ["sweep", "max", "--of", "clients", "--from", "2", "--to", "2", "--until", "tps>0.1"];
+    let short = ["--db", "sqlite:loaded.db", "-w", "1", "--mix", "payment=100", "--ramp-up", "0s", "--duration", "10s"];
+    let mut working = start(graymark(place, &[&sweep[..], &short, &["--out", "max"]].concat()));
+    working.wait_for("run: measurement");
+    std::thread::sleep(Duration::from_secs(2));
+    hold(&place.join("loaded.db"), Duration::from_secs(5));
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.out.contains("! Nothing completed for some time at 1 of 1 points."), "{done:?}");
+    let largest = done.out.lines().find(|line| line.starts_with("The largest that keeps")).unwrap();
+    assert!(largest.contains("(STANDSTILL "), "{done:?}");
+    let found = json_file(&place.join("max"), "sweep.json");
+    assert!(found["series"][0]["points"][0]["standstill_s"].as_f64() > Some(1.0), "{found}");
+}
+
+/// The planted fault: another client has the lock for more than the second stage.
+#[test]
+fn a_stage_in_which_nothing_completed_is_a_standstill() {
+    let place = loaded();
+    let place = place.path();
+    let stages = ["run", "--db", "sqlite:loaded.db", "--mix", "payment=100", "--stages", "1,2,1"];
+    let short = ["--stage-duration", "4s", "--ramp-up", "0s", "--check", "none", "--out", "staged"];
+    let mut working = start(graymark(place, &[&stages[..], &short].concat()));
+    working.wait_for("run: measurement");
+    std::thread::sleep(Duration::from_secs(3));
+    hold(&place.join("loaded.db"), Duration::from_secs(6));
+    let (_, done) = working.end();
+    assert!(done.out.lines().next().unwrap().contains("STANDSTILL"), "{done:?}");
+    let found = json_file(&place.join("staged"), "summary.json");
+    let standstills = found["standstills"].as_array().unwrap();
+    let longest = standstills.iter().filter_map(|stretch| stretch[1].as_f64()).fold(0.0, f64::max);
+    assert!(longest >= 4.0, "{standstills:?}");
 }

@@ -188,6 +188,46 @@ fn from_a_sweep_to_a_prediction() {
     assert!(lines >= 2 && text.contains("OUTSIDE of the measured range: 16 CPUs"), "each line says so: {text}");
 }
 
+/// The planted faults: points of a database that did not work, points with failed transactions, and ones that are
+/// missing.
+#[test]
+fn bad_points_are_named_before_every_prediction() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let mut points = sweep();
+    points[0].problem = Some("NO payment COMPLETED".to_owned());
+    points[1].failed_percent = Some(21.3);
+    put(place, &points);
+    let missing = r#"{"finished": false, "missing": ["1 warehouse, buffers 8MB: the server ended"]}"#;
+    fs::write(place.join("sweep.json"), missing).unwrap();
+    let all = points.len();
+    let fitted = succeed(place, &["predict", "fit", ".", "--out", "model.toml"]).out;
+    let first: Vec<&str> = fitted.lines().take_while(|line| line.starts_with("! ")).collect();
+    assert_eq!(first[0], format!("! 1 of {all} points are left out: NO payment COMPLETED."));
+    assert!(
+        first[1].starts_with(&format!("! Transactions FAILED at 1 of {} points, up to 21.3 %", all - 1)),
+        "{first:?}"
+    );
+    assert_eq!(
+        first[2..],
+        [
+            "! The sweep is not finished.",
+            "! 1 point of the sweep without a result: 1 warehouse, buffers 8MB: the server ended.",
+        ]
+    );
+    let model = succeed(place, &["predict", "fit", ".", "--json"]).json();
+    assert_eq!(model["warnings"].as_array().unwrap().len(), 4, "{model}");
+    let predicted = succeed(place, &["predict", "run", "model.toml", "-w", "375", "--buffer", "3GB", "--cpus", "8"]);
+    assert!(predicted.err.contains("model.toml: 1 of") && predicted.err.contains("left out"), "{predicted:?}");
+    let reported = succeed(place, &["predict", "report", ".", "--out", "few"]).out;
+    assert!(reported.starts_with("! 1 of"), "{reported}");
+    assert!(fs::read_to_string(place.join("few/sizing.html")).unwrap().contains("left out: NO payment COMPLETED"));
+
+    points.iter_mut().for_each(|point| point.problem = Some("A CHECK FAILED".to_owned()));
+    put(place, &points);
+    run(place, &["predict", "fit", "points.csv"]).refused(USAGE, &["no point is of a database that worked", "A CHECK"]);
+}
+
 #[test]
 fn the_cheapest_configuration() {
     let place = TempDir::new().unwrap();

@@ -153,6 +153,7 @@ fn an_interrupted_sweep_exits_with_130_and_says_how_to_go_on() {
     assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&output.stderr).contains("graymark sweep resume"));
     assert!(out.join("sweep.toml").is_file());
+    assert!(std::fs::read_to_string(out.join("sweep.txt")).unwrap().starts_with("! Unfinished: "));
 }
 
 #[test]

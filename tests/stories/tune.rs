@@ -6,6 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{graymark, json_file, run, start, succeed};
+use crate::support::loaded::fail_half_of_history;
 
 /// A list of candidates: a name, a setting and its value each.
 fn list(candidates: &[(&str, &str, &str)]) -> String {
@@ -66,9 +67,7 @@ fn a_start_whose_transactions_fail_is_named_first() {
     let short = ["--ramp-up", "0s", "--duration", "2s", "--pairs", "4", "--budget", "20m", "--out=graymark-runs/tune"];
     let mut working = start(graymark(place, &[&tune[..], &short].concat()));
     working.wait_for("run: measurement");
-    let trigger = "CREATE TRIGGER planted BEFORE INSERT ON history WHEN abs(random()) % 2 = 0 \
-                   BEGIN SELECT raise(ABORT, 'planted'); END";
-    rusqlite::Connection::open(place.join("x-w1.db")).unwrap().execute_batch(trigger).unwrap();
+    fail_half_of_history(&place.join("x-w1.db"));
     let (_, done) = working.end();
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.out.starts_with("! The start FAILED: transactions of "), "{done:?}");

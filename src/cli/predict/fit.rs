@@ -10,6 +10,7 @@ use crate::engine::Error;
 use crate::link_safe;
 use crate::report::sizing;
 use crate::study::sizing::fit;
+use crate::study::sizing::observation::Sound;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -38,9 +39,9 @@ pub(super) struct FitArgs {
 /// Runs the command.
 pub(super) fn fit(args: &FitArgs) -> Result<Ended, Error> {
     let points = file::points(&args.points)?;
-    let source = format!("{}, {} points", args.points.display(), points.len());
-    let model = fit::fit(&points, &fit::Options { source, keep_plateau: args.keep_plateau })
-        .map_err(|why| Error::Usage(format!("{}: {why}", args.points.display())))?;
+    let Sound { points: sound, warnings } = points.sound;
+    let options = fit::Options { source: points.source, warnings, keep_plateau: args.keep_plateau };
+    let model = fit::fit(&sound, &options).map_err(|why| Error::Usage(format!("{}: {why}", args.points.display())))?;
     if let Some(out) = &args.out {
         let cannot = |why: &dyn std::fmt::Display| Error::Output(format!("cannot write {}: {why}", out.display()));
         link_safe::write(out, model.text().map_err(|why| cannot(&why))?.as_bytes()).map_err(|why| cannot(&why))?;

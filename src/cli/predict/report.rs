@@ -8,7 +8,9 @@ use super::{answer_json, file};
 use crate::cli::Ended;
 use crate::engine::Error;
 use crate::report::sizing;
+use crate::report::text::ALARM;
 use crate::study::sizing::fit;
+use crate::study::sizing::observation::Sound;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -32,12 +34,16 @@ pub(super) struct ReportArgs {
 /// Runs the command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
     let points = file::points(&args.points)?;
-    let source = format!("{}, {} points", args.points.display(), points.len());
-    let model = fit::fit(&points, &fit::Options { source: source.clone(), keep_plateau: args.keep_plateau });
-    let written = sizing::write(&args.out, &source, &points, model.as_ref())?;
+    let Sound { points: sound, warnings } = points.sound;
+    let options = fit::Options { source: points.source, warnings, keep_plateau: args.keep_plateau };
+    let model = fit::fit(&sound, &options);
+    let written = sizing::write(&args.out, &options.source, &options.warnings, &sound, model.as_ref())?;
     if args.json {
         answer_json(&written)?;
     } else {
+        for warning in &options.warnings {
+            answer!("{ALARM}{warning}");
+        }
         for missing in &written.missing {
             answer!("Missing: {missing}");
         }

@@ -1,6 +1,7 @@
 //! `graymark sweep`: runs with one quantity varied, each with its own record below the sweep's directory. A sweep can
 //! be interrupted at any time and continued.
 
+mod analysis;
 mod args;
 mod fill;
 mod grid;
@@ -244,7 +245,7 @@ pub(super) fn preview(directory: &Path, db: Option<DatabaseUrl>) -> Result<Strin
 
 /// The analysis of the measured points of the sweep in a directory.
 pub(super) fn study(directory: &Path) -> Result<Study, Error> {
-    there(directory, None).map(|(state, _)| points::study(&state))
+    there(directory, None).map(|(state, _)| analysis::study(&state))
 }
 
 /// The sweep in a directory and the URL of its database; `db` may add the password.

@@ -89,13 +89,15 @@ struct Drawn<'a> {
     chart: &'a Chart,
 }
 
-/// Writes the page, the figures and the model into a directory, which is created if needed.
+/// Writes the page, the figures and the model into a directory, which is created if needed. `warnings` are what must be
+/// known before any figure.
 ///
 /// # Errors
 /// If something cannot be written.
 pub fn write(
     directory: &Path,
     source: &str,
+    warnings: &[String],
     points: &[Observation],
     model: Result<&Model, &String>,
 ) -> Result<Written, Error> {
@@ -130,6 +132,7 @@ pub fn write(
     let values = context! {
         title => format!("Throughput, buffer size, database size and CPUs"),
         source => super::format::plain(source),
+        warnings => warnings.iter().map(|warning| super::format::plain(warning)).collect::<Vec<_>>(),
         figures => Serde(&drawn),
         equations => Serde(equations.unwrap_or_default()),
         tables => Serde(&shown),

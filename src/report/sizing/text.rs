@@ -3,6 +3,7 @@
 use super::table::Table;
 use crate::cpus::CpuCount;
 use crate::report::format::{bytes, count, plain, plural, rate, significant};
+use crate::report::text::ALARM;
 use crate::study::sizing::model::{Equation, Hit, Model};
 use crate::study::sizing::observation::HitRate;
 use crate::study::sizing::predict::{Candidate, Doubling, Method, Point, Predictor, Run};
@@ -168,7 +169,8 @@ pub(super) fn laws(model: &Model) -> Table {
 
 /// A whole model.
 pub fn model(model: &Model) -> String {
-    let mut parts = vec![format!("Model of {}\n", plain(&model.source))];
+    let warnings: String = model.warnings.iter().map(|warning| format!("{ALARM}{}\n", plain(warning))).collect();
+    let mut parts = vec![format!("{warnings}Model of {}\n", plain(&model.source))];
     parts.extend(titles(model).into_iter().map(|(title, names, of)| equation(&title, names, of).text()));
     if !model.scaling.is_empty() {
         parts.push(laws(model).text());

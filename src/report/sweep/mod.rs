@@ -66,7 +66,6 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
     let values = context! {
         title,
         alarms => alarms(study),
-        finished => study.finished,
         chart => Serde(chart.map(html::named)),
         tables => Serde(tables(study)),
         notes => &study.notes,

@@ -77,13 +77,16 @@ fn grid(study: &Study, series: &Series) -> Table {
         &format!("{} 90%", transaction(headline)),
         "result",
     ];
+    let shared = shared_notes(series);
     let row = |measured: &Measured| {
         let (point, seen) = (&measured.point, measured.point.observation.clone().unwrap_or_default());
         let number = |number: Option<u32>| number.map_or("-".to_owned(), |number| number.to_string());
         let percent = |percent: Option<f64>| percent.map_or("-".to_owned(), |percent| format!("{percent:.2} %"));
         let share = seen.buffer_bytes.zip(seen.database_bytes).filter(|(_, database)| *database > 0);
         let share = share.map(|(buffers, database)| 100.0 * buffers as f64 / database as f64);
-        let result = if measured.passed { String::new() } else { point.broken.join("; ") };
+        let broken = point.broken.iter().filter(|_| !measured.passed);
+        let notes = point.notes.iter().filter(|note| !shared.contains(note));
+        let result = broken.chain(notes).cloned().collect::<Vec<_>>().join("; ");
         vec![
             point.warehouses.to_string(),
             seen.buffer_bytes.map_or("-".to_owned(), size::text),
@@ -99,7 +102,7 @@ fn grid(study: &Study, series: &Series) -> Table {
             result,
         ]
     };
-    let sentences = shared_notes(series).iter().map(|note| format!("All points: {note}.")).collect();
+    let sentences = shared.iter().map(|note| format!("All points: {note}.")).collect();
     let mut columns = columns.map(str::to_owned).to_vec();
     let mut rows: Vec<Vec<String>> = series.points.iter().map(row).collect();
     if series.points.iter().any(|measured| !measured.point.settings.is_empty()) {
@@ -219,8 +222,12 @@ fn differences(study: &Study) -> Option<Table> {
     let row = |of: &Difference| {
         let throughputs = [rate(of.against_throughput), rate(of.throughput)];
         let difference = format!("{:+.1} %", of.gain.percent);
-        let cells =
-            [of.pairs.to_string(), difference, interval(&of.gain), format!("{} against {}", of.point, of.against)];
+        let failed = match of.failed_percent {
+            percent if percent > 0.0 => format!(" (up to {} % of transactions FAILED)", significant(percent)),
+            _ => String::new(),
+        };
+        let what = format!("{} against {}{failed}", of.point, of.against);
+        let cells = [of.pairs.to_string(), difference, interval(&of.gain), what];
         throughputs.into_iter().chain(cells).collect()
     };
     let rows: Vec<Vec<String>> = study.differences.iter().map(row).collect();
@@ -301,7 +308,7 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
                 "The largest so far that passed".to_owned()
             };
             let figure = format!("{} at {} {}", words(point), rate(point.throughput), point.metric);
-            sentences.push(format!("{least}: {figure}{}.", failed(point)));
+            sentences.push(format!("{least}: {figure}{}.", marks(point)));
         }
         None if series.finished => {
             sentences.push(format!(
@@ -315,7 +322,7 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
     let sound = series.points.iter().filter(|measured| !measured.point.failures);
     let highest = sound.max_by(|one, other| one.point.throughput.total_cmp(&other.point.throughput));
     if let Some(Measured { point, .. }) = highest {
-        let highest = format!("{} {} with {}{}", rate(point.throughput), point.metric, words(point), failed(point));
+        let highest = format!("{} {} with {}{}", rate(point.throughput), point.metric, words(point), marks(point));
         let all = series.points.iter().all(|measured| !measured.point.failures);
         let of = if all { "" } else { " without failed transactions" };
         sentences.push(format!("The highest throughput{of}, passed or not: {highest}."));
@@ -323,16 +330,14 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
     sentences
 }
 
-/// The share of a point's transactions that failed; empty if none did.
-fn failed(point: &Point) -> String {
-    if point.failed_percent > 0.0 {
-        format!(" ({} % of transactions FAILED)", significant(point.failed_percent))
-    } else {
-        String::new()
-    }
+/// What must be known beside a point's figure, in brackets; empty for a sound point.
+fn marks(point: &Point) -> String {
+    let marks = point.marks();
+    if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) }
 }
 
-/// Warnings that precede the figures: the number of points with failed transactions or outages.
+/// Warnings that precede the figures: an unfinished sweep, and the number of points without a result, with failed
+/// transactions or checks, or with times in which the database did no work.
 pub fn alarms(study: &Study) -> Vec<String> {
     let points = || study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
     let warning =
@@ -342,7 +347,14 @@ pub fn alarms(study: &Study) -> Vec<String> {
         warning("The database was unavailable for some time", points().filter(|point| point.dead_s > 0.0).count());
     let allowed = points().filter(|point| point.failed_percent > 0.0 && !point.failures).count();
     let allowed = warning("Transactions FAILED, but no more than allowed", allowed);
-    failed.map(|failed| format!("{failed} These points do not pass.")).into_iter().chain(allowed).chain(away).collect()
+    let still = warning("Nothing completed for some time", points().filter(|point| point.standstill_s > 0.0).count());
+    let checks = warning("A check of the database FAILED", points().filter(|point| point.check_failed).count());
+    let missing = (!study.missing.is_empty())
+        .then(|| format!("{} without a result.", plural(study.missing.len() as u64, "point", "points")));
+    let unfinished = (!study.finished)
+        .then(|| "Unfinished: points are still to come. Continue with graymark sweep resume.".to_owned());
+    let failed = failed.map(|failed| format!("{failed} These points do not pass."));
+    [unfinished, missing, failed, allowed, checks, away, still].into_iter().flatten().collect()
 }
 
 /// All tables as text.
@@ -399,6 +411,7 @@ mod tests {
             limits: Limits::default(),
             max: None,
             series: vec![series],
+            missing: Vec::new(),
             differences: Vec::new(),
             notes: vec!["A note.".to_owned()],
         };
@@ -433,6 +446,7 @@ mod tests {
             limits: Limits::default(),
             max: None,
             series: vec![Series { finished: true, points, ..Series::default() }],
+            missing: Vec::new(),
             differences: Vec::new(),
             notes: Vec::new(),
         };

@@ -12,6 +12,8 @@ use crate::cpus::CpuCount;
 pub struct Options {
     /// The source of the points, for the model file.
     pub source: String,
+    /// What must be known before any figure.
+    pub warnings: Vec<String>,
     /// Fit the points on plateaus as well.
     pub keep_plateau: bool,
 }
@@ -65,6 +67,7 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
         source: options.source.clone(),
         bytes_per_warehouse: bytes_per_warehouse(points),
         measured_cpus: cpus().min().zip(cpus().max()).map(|(fewest, most)| [fewest, most]),
+        warnings: options.warnings.clone(),
         notes,
         hit_rate_of,
         hit_rate,

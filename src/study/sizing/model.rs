@@ -99,6 +99,9 @@ pub struct Model {
     /// The measured range of CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_cpus: Option<[CpuCount; 2]>,
+    /// What must be known before any figure: failed points and the like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Notes.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -1,7 +1,9 @@
 //! Measured points, as a table that people can write by hand and other programs can read: `points.csv`.
 
-use crate::cpus::CpuCount;
+use std::collections::BTreeSet;
 use std::io;
+
+use crate::cpus::CpuCount;
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Writer};
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,16 @@ pub struct Observation {
     pub index_physical_reads: Option<u64>,
     /// Size of the database in bytes.
     pub database_bytes: Option<u64>,
+    /// Percent of all transactions that failed; `None` if none did.
+    pub failed_percent: Option<f64>,
+    /// Seconds of the measurement interval in which nothing completed although there were connections; `None` if there
+    /// were none.
+    pub standstill_s: Option<f64>,
+    /// Why the point's throughput is not that of a working database: more transactions failed than allowed, a check
+    /// failed, or the database was away; `None` for a sound point.
+    pub problem: Option<String>,
+    /// What commits wait for, and what may lose them.
+    pub durability: Option<String>,
     /// The point's record.
     pub record: Option<String>,
 }
@@ -77,7 +89,7 @@ impl HitRate {
 }
 
 /// Columns of the table, in the order in which it is written.
-pub const COLUMNS: [&str; 15] = [
+pub const COLUMNS: [&str; 19] = [
     "warehouses",
     "buffer_bytes",
     "cpus",
@@ -92,6 +104,10 @@ pub const COLUMNS: [&str; 15] = [
     "index_logical_reads",
     "index_physical_reads",
     "database_bytes",
+    "failed_percent",
+    "standstill_s",
+    "problem",
+    "durability",
     "record",
 ];
 
@@ -118,6 +134,49 @@ impl Observation {
             let logical = self.data_logical_reads?.checked_add(self.index_logical_reads?)?;
             hit(logical, self.data_physical_reads?.checked_add(self.index_physical_reads?)?)
         })
+    }
+}
+
+/// Points whose throughput is that of a working database, and what must be known before any figure that is made from
+/// them.
+pub struct Sound {
+    /// The points.
+    pub points: Vec<Observation>,
+    /// Warnings, in sentences.
+    pub warnings: Vec<String>,
+}
+
+impl Sound {
+    /// Leaves out the points with a problem.
+    pub fn of(all: Vec<Observation>) -> Sound {
+        let number = all.len();
+        let (points, left_out): (Vec<Observation>, Vec<Observation>) =
+            all.into_iter().partition(|point| point.problem.is_none());
+        let mut warnings = Vec::new();
+        if let Some(problem) = left_out.first().and_then(|point| point.problem.as_ref()) {
+            let and = if left_out.len() > 1 { ", and so on" } else { "" };
+            warnings.push(format!("{} of {number} points are left out: {problem}{and}.", left_out.len()));
+        }
+        let failed: Vec<f64> =
+            points.iter().filter_map(|point| point.failed_percent).filter(|percent| *percent > 0.0).collect();
+        if !failed.is_empty() {
+            let most = failed.iter().copied().fold(0.0, f64::max);
+            let points = points.len();
+            warnings.push(format!(
+                "Transactions FAILED at {} of {points} points, up to {most:.1} %: their throughput is that of the others.",
+                failed.len()
+            ));
+        }
+        let still = points.iter().filter(|point| point.standstill_s.is_some_and(|length| length > 0.0)).count();
+        if still > 0 {
+            warnings.push(format!("Nothing completed for some time at {still} of {} points.", points.len()));
+        }
+        let known: BTreeSet<&str> = points.iter().filter_map(|point| point.durability.as_deref()).collect();
+        if known.len() > 1 {
+            let known: Vec<&str> = known.into_iter().collect();
+            warnings.push(format!("Points differ in durability, and one model covers them all: {}.", known.join("; ")));
+        }
+        Sound { points, warnings }
     }
 }
 
@@ -198,6 +257,13 @@ fn observation(head: &StringRecord, record: &StringRecord) -> Result<Observation
             "index_logical_reads" => point.index_logical_reads = large()?,
             "index_physical_reads" => point.index_physical_reads = large()?,
             "database_bytes" => point.database_bytes = size()?,
+            "failed_percent" => point.failed_percent = percent()?,
+            "standstill_s" => {
+                let length = text.parse::<f64>().ok().filter(|length| (0.0..1e9).contains(length));
+                point.standstill_s = Some(length.ok_or_else(|| bad("give a number of seconds"))?);
+            }
+            "problem" => point.problem = Some(text.to_owned()),
+            "durability" => point.durability = Some(text.to_owned()),
             _ => point.record = Some(text.to_owned()),
         }
     }
@@ -240,6 +306,10 @@ pub fn write(to: impl io::Write, observations: &[Observation]) -> io::Result<()>
             number(point.index_logical_reads),
             number(point.index_physical_reads),
             number(point.database_bytes),
+            figure(point.failed_percent),
+            figure(point.standstill_s),
+            point.problem.clone().unwrap_or_default(),
+            point.durability.clone().unwrap_or_default(),
             point.record.clone().unwrap_or_default(),
         ])?;
     }
@@ -271,12 +341,39 @@ mod tests {
             index_logical_reads: Some(7),
             index_physical_reads: Some(3),
             database_bytes: Some(1),
+            failed_percent: Some(0.25),
+            standstill_s: Some(3.0),
+            problem: Some("NO payment COMPLETED; STANDSTILL 3.0 of 10 s".to_owned()),
+            durability: Some("synchronous_commit=on".to_owned()),
             record: Some("points/a, \"b\"".to_owned()),
         };
         let points = [full, Observation { warehouses: 1, ..Observation::default() }];
         let mut text = Vec::new();
         write(&mut text, &points).unwrap();
         assert_eq!(read(text.as_slice()).unwrap(), points);
+    }
+
+    #[test]
+    fn points_of_a_database_that_did_not_work_are_left_out_and_named() {
+        let point = |durability: &str| Observation {
+            warehouses: 1,
+            durability: Some(durability.to_owned()),
+            ..Observation::default()
+        };
+        let sound = Sound::of(vec![point("on"), point("on")]);
+        assert_eq!((sound.points.len(), sound.warnings.len()), (2, 0));
+        // The planted faults.
+        let dead = Observation { problem: Some("DATABASE UNAVAILABLE 3.4 of 5 s".to_owned()), ..point("on") };
+        let failing = Observation { failed_percent: Some(21.3), standstill_s: Some(2.0), ..point("off") };
+        let sound = Sound::of(vec![dead, point("on"), failing]);
+        assert_eq!(sound.points.len(), 2);
+        let expected = [
+            "1 of 3 points are left out: DATABASE UNAVAILABLE 3.4 of 5 s.",
+            "Transactions FAILED at 1 of 2 points, up to 21.3 %: their throughput is that of the others.",
+            "Nothing completed for some time at 1 of 2 points.",
+            "Points differ in durability, and one model covers them all: off; on.",
+        ];
+        assert_eq!(sound.warnings, expected);
     }
 
     #[test]

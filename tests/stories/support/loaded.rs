@@ -65,3 +65,10 @@ pub fn loaded_mariadb_in(place: TempDir, more: &[(&str, &str)]) -> Private<Maria
     });
     private::mariadb_in(place, options(more), |place| private::copy(original, place))
 }
+
+/// Plants a trigger in a SQLite database, which fails half of all transactions that write a row of HISTORY.
+pub fn fail_half_of_history(database: &Path) {
+    let trigger = "CREATE TRIGGER planted BEFORE INSERT ON history WHEN abs(random()) % 2 = 0 \
+                   BEGIN SELECT raise(ABORT, 'planted'); END";
+    rusqlite::Connection::open(database).unwrap().execute_batch(trigger).unwrap();
+}
