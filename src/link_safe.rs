@@ -13,6 +13,8 @@ use nix::unistd::Uid;
 
 /// Maximum number of symbolic links in a path, as in the kernel.
 const MOST_LINKS: usize = 40;
+/// Prefix of files that are being written.
+pub(crate) const TEMPORARY: &str = ".writing-";
 /// The mode of a new file, before the umask.
 const NEW: u32 = 0o666;
 
@@ -53,20 +55,20 @@ pub(crate) fn make_directory(path: &Path) -> io::Result<PathBuf> {
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let directory = path.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
     let mode = Permissions::from_mode(mode);
-    let mut temporary = tempfile::Builder::new().prefix(".writing-").permissions(mode).tempfile_in(directory)?;
+    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).permissions(mode).tempfile_in(directory)?;
     temporary.write_all(content)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|error| error.error)?;
     File::open(directory)?.sync_all()
 }
 
-/// Opens a file for locking, and creates it if needed.
+/// Opens a file for locking, and creates it if needed. It can also be read.
 ///
 /// # Errors
 /// If it is a link, or cannot be opened.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let how = O_NOFOLLOW | O_NONBLOCK;
-    File::options().create(true).truncate(false).write(true).custom_flags(how).open(path)
+    File::options().create(true).truncate(false).read(true).write(true).custom_flags(how).open(path)
 }
 
 /// Opens a regular file to read it.
@@ -91,13 +93,13 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     open(path)?.read_to_end(&mut bytes).map(|_| bytes)
 }
 
-/// Reads a regular file as UTF-8 text.
+/// Reads a regular file, which Graymark wrote and will write again, as UTF-8 text.
 ///
 /// # Errors
-/// As [`read`], and if it is not UTF-8.
+/// As [`read`], if a link in its path belongs to another user, and if it is not UTF-8.
 pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    open(path)?.read_to_string(&mut text).map(|_| text)
+    open(&resolved(path)?)?.read_to_string(&mut text).map(|_| text)
 }
 
 fn way(path: &Path) -> io::Result<Way> {
@@ -218,6 +220,7 @@ mod tests {
         assert!(path("own").is_symlink() && path("chain").is_symlink());
         write(&path("way/page"), b"below").unwrap();
         assert_eq!(text(&path("deep/page")), "below");
+        assert_eq!(read_to_string(&path("way/page")).unwrap(), "below");
         assert!(write(&path("loop"), b"").unwrap_err().to_string().contains("symbolic links"));
         assert_eq!(make_directory(&path("way/new")).unwrap(), fs::canonicalize(path("deep/new")).unwrap());
         if !Uid::effective().is_root() {
@@ -228,8 +231,10 @@ mod tests {
             lchown(path(link), Some(ANOTHER), None).unwrap();
         }
         for name in ["own", "chain", "way/page"] {
-            let refused = write(&path(name), b"planted").unwrap_err().to_string();
-            assert!(refused.contains("is a symbolic link of another user (65534)"), "{name}: {refused}");
+            let written = write(&path(name), b"planted").unwrap_err().to_string();
+            for refused in [written, read_to_string(&path(name)).unwrap_err().to_string()] {
+                assert!(refused.contains("is a symbolic link of another user (65534)"), "{name}: {refused}");
+            }
         }
         assert!(make_directory(&path("way/more")).is_err() && !path("deep/more").exists());
         assert_eq!((text(&path("target")), text(&path("deep/page"))), ("through".to_owned(), "below".to_owned()));

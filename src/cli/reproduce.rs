@@ -1,10 +1,10 @@
 //! `graymark reproduce`: repeats the experiments of a published document, command by command, and compares its
 //! figures with the measured ones.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Ended;
 use super::interrupt::Interrupt;
+use super::sweep::Identity;
 use crate::engine::Error;
 use crate::engine::server::url;
 use crate::link_safe;
+use crate::record::removal::remove_own;
 use crate::record::{environment, writer};
 use crate::report::format::bytes;
 use crate::report::paper::{Done, Reproduction, file, write};
@@ -83,10 +85,15 @@ struct State {
     /// The command that is running, or was interrupted.
     #[serde(default)]
     begun: Option<String>,
+    /// The directory that was created for its record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created: Option<Identity>,
 }
 
 /// The file of the state.
 const STATE: &str = "state.json";
+/// Locked by the process that runs the commands, and by the command that runs.
+const LOCK: &str = "reproduce.lock";
 
 /// Runs the command.
 pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
@@ -95,20 +102,21 @@ pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
     let directory = std::path::absolute(&directory)
         .map_err(|error| Error::Usage(format!("cannot use {}: {error}", directory.display())))?;
     let paper = read(&args.paper)?;
-    let (mut state, db) = if args.resume {
-        let state = resume(&args.paper, &directory)?;
+    let (mut state, db, lock) = if args.resume {
+        let (state, lock) = resume(&args.paper, &directory)?;
         // The state has no password.
         let db = args.db.clone().unwrap_or_else(|| state.db.clone());
         if db.redacted() != state.db {
             return Err(Error::Usage(format!("the reproduction uses {}: remove --db, or give the same", state.db)));
         }
-        (state, db)
+        (state, db, Some(lock))
     } else {
         let usual = if args.full { Scope::Full } else { Scope::Minutes(paper.minutes) };
         let scope = args.minutes.map_or(usual, Scope::Minutes);
         let db = args.db.clone().unwrap_or_else(|| paper.db.as_str().into());
         db.check()?;
-        (State { paper: args.paper.clone(), scope, db: db.redacted(), steps: Vec::new(), begun: None }, db)
+        let (paper, redacted) = (args.paper.clone(), db.redacted());
+        (State { paper, scope, db: redacted, steps: Vec::new(), begun: None, created: None }, db, None)
     };
     let tasks = paper.tasks(state.scope).map_err(Error::Usage)?;
     let commands = Commands { directory, db };
@@ -116,12 +124,10 @@ pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
         tasks.iter().for_each(|task| answer!("{}", commands.line(task)));
         return Ok(Ended::Held);
     }
-    if !args.resume {
-        commands.begin(&state)?;
-    }
+    let lock = lock.map_or_else(|| commands.begin(&state), Ok)?;
     let interrupt = Interrupt::listen()?;
     interrupt.running(true);
-    let mut ended = commands.run(&tasks, &mut state, &interrupt)?;
+    let mut ended = commands.run(&tasks, &mut state, &lock, &interrupt)?;
     let reproduction = commands.tell(&paper, &name, &state, &tasks)?;
     let page = write(&commands.directory, &reproduction)?;
     writer::put(&commands.directory, file::JSON, format!("{}\n", json(&reproduction)?).as_bytes())?;
@@ -158,11 +164,17 @@ fn read(paper: &str) -> Result<Paper, Error> {
     Paper::parse(&text).map_err(|why| Error::Usage(format!("{paper}: {}", why.trim_end())))
 }
 
-/// The state of an existing reproduction.
-fn resume(paper: &str, directory: &Path) -> Result<State, Error> {
+/// The state of an existing reproduction, and its lock.
+fn resume(paper: &str, directory: &Path) -> Result<(State, File), Error> {
     let path = directory.join(STATE);
-    let text = link_safe::read_to_string(&path)
-        .map_err(|error| Error::Usage(format!("cannot read {}: {error}; start without --resume", path.display())))?;
+    let read = || {
+        link_safe::read_to_string(&path)
+            .map_err(|error| Error::Usage(format!("cannot read {}: {error}; start without --resume", path.display())))
+    };
+    // No lock is made where no reproduction is.
+    read()?;
+    let lock = lock(directory)?;
+    let text = read()?;
     let state: State = serde_json::from_str(&text)
         .map_err(|error| Error::Usage(format!("{} is damaged: {error}; start with another --out", path.display())))?;
     if state.paper != paper {
@@ -172,7 +184,22 @@ fn resume(paper: &str, directory: &Path) -> Result<State, Error> {
             directory.display()
         )));
     }
-    Ok(state)
+    Ok((state, lock))
+}
+
+/// Locks a reproduction's directory against other processes.
+fn lock(directory: &Path) -> Result<File, Error> {
+    let path = directory.join(LOCK);
+    let failed = |error: &std::io::Error| Error::Output(format!("cannot lock {}: {error}", path.display()));
+    let file = link_safe::open_lock(&path).map_err(|error| failed(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let shown = directory.display();
+            Err(Error::Usage(format!("another graymark works in {shown}: wait for it, or give another --out")))
+        }
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
+    }
 }
 
 /// Creates and runs the commands.
@@ -182,16 +209,17 @@ struct Commands {
 }
 
 impl Commands {
-    /// Creates the directory, which must be empty.
-    fn begin(&self, state: &State) -> Result<(), Error> {
-        let there = fs::read_dir(&self.directory).is_ok_and(|mut entries| entries.next().is_some());
-        if there {
+    /// Creates and locks the directory, which must be empty.
+    fn begin(&self, state: &State) -> Result<File, Error> {
+        let used = |entry: std::io::Result<fs::DirEntry>| entry.map_or(true, |entry| entry.file_name() != LOCK);
+        if fs::read_dir(&self.directory).is_ok_and(|mut entries| entries.any(used)) {
             let directory = self.directory.display();
             return Err(Error::Usage(format!("{directory} is not empty: give another --out, or --resume to continue")));
         }
         link_safe::make_directory(&self.directory)
             .map_err(|source| crate::record::Error::Create { directory: self.directory.clone(), source })?;
-        self.keep(state)
+        let lock = lock(&self.directory)?;
+        self.keep(state).map(|()| lock)
     }
 
     fn keep(&self, state: &State) -> Result<(), Error> {
@@ -236,21 +264,21 @@ impl Commands {
     }
 
     /// Runs the remaining tasks.
-    fn run(&self, tasks: &[Task], state: &mut State, interrupt: &Interrupt) -> Result<Ended, Error> {
+    fn run(&self, tasks: &[Task], state: &mut State, lock: &File, interrupt: &Interrupt) -> Result<Ended, Error> {
         for (number, task) in tasks.iter().enumerate() {
             if state.steps.iter().any(|done| done.name == task.name) {
                 continue;
             }
             tell!("reproduce: step {} of {}, {}: {}", number + 1, tasks.len(), task.name, task.why);
             tell!("reproduce: {}", self.line(task));
-            if task.record && state.begun.as_ref() == Some(&task.name) {
-                // Removes the files of an interrupted step.
-                let _ = fs::remove_dir_all(self.directory.join(&task.name));
+            let begun = state.begun.replace(task.name.clone());
+            let created = state.created.take().filter(|_| begun.as_ref() == Some(&task.name));
+            if task.record {
+                state.created = Some(self.create(task, created)?);
             }
-            state.begun = Some(task.name.clone());
             self.keep(state)?;
             let began = Instant::now();
-            let (status, output) = self.one(task, interrupt)?;
+            let (status, output) = self.one(task, lock, interrupt)?;
             let code = status.code().unwrap_or(i32::from(super::interrupt::EXIT_CODE));
             if code == i32::from(super::interrupt::EXIT_CODE) {
                 tell!("reproduce: stopped; to continue, run the same command with --out and --resume");
@@ -277,9 +305,32 @@ impl Commands {
         Ok(Ended::Held)
     }
 
+    /// Creates the directory of a step's record, and removes that of an interrupted one, which was `created` for it.
+    ///
+    /// # Errors
+    /// If anything else is there.
+    fn create(&self, task: &Task, created: Option<Identity>) -> Result<Identity, Error> {
+        let path = self.directory.join(&task.name);
+        let cannot = |error: std::io::Error| Error::Output(format!("cannot make {}: {error}", path.display()));
+        // It may have been killed before it noted what it had created. What is not empty stays.
+        let _ = fs::remove_dir(&path);
+        if let Ok(there) = Identity::of(&path) {
+            if created.as_ref() != Some(&there) {
+                let shown = path.display();
+                return Err(Error::Usage(format!("{shown} is not of this step: move it, and continue with --resume")));
+            }
+            if task.arguments.first().is_some_and(|command| command == "sweep") {
+                // It continues the sweep there, and has its own files.
+                return Ok(there);
+            }
+            remove_own(&path)?;
+        }
+        fs::create_dir(&path).and_then(|()| Identity::of(&path)).map_err(cannot)
+    }
+
     /// Runs one command. Returns its exit status and output. The URL is in its environment, where other users cannot
     /// see it.
-    fn one(&self, task: &Task, interrupt: &Interrupt) -> Result<(ExitStatus, Vec<u8>), Error> {
+    fn one(&self, task: &Task, lock: &File, interrupt: &Interrupt) -> Result<(ExitStatus, Vec<u8>), Error> {
         let failed = |error: std::io::Error| Error::Usage(format!("cannot run the step {}: {error}", task.name));
         let mut printed = tempfile::tempfile().map_err(failed)?;
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
@@ -288,7 +339,8 @@ impl Commands {
             .current_dir(&self.directory)
             // Ctrl-C is for this process, which asks the command to end; asked twice, it would end at once.
             .process_group(0)
-            .stdin(Stdio::null())
+            // The lock is an empty file. The command holds it too, so that it keeps it if this process is killed.
+            .stdin(lock.try_clone().map_err(failed)?)
             .stdout(printed.try_clone().map_err(failed)?)
             .spawn()
             .map_err(failed)?;

@@ -31,6 +31,7 @@ pub(crate) mod history;
 mod numbers;
 pub(crate) mod price;
 pub mod reader;
+pub(crate) mod removal;
 mod summary;
 pub(crate) mod writer;
 
@@ -104,6 +105,20 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
+    /// The directory is to be removed, and contains something else than a record.
+    #[error("{} is not only a record of Graymark and is left unchanged: move it, and continue", .directory.display())]
+    NotOwn {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The directory cannot be removed.
+    #[error("cannot remove the partial record {}: {source}; remove it, and continue", .directory.display())]
+    Remove {
+        /// The directory.
+        directory: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// A file cannot be written.
     #[error("cannot write {}: {source}; {}", .path.display(), remedy(.source))]
     Write {
@@ -125,7 +140,7 @@ pub enum Error {
 impl Error {
     /// Whether writing the record failed. All other errors are usage errors.
     pub fn is_of_writing(&self) -> bool {
-        matches!(self, Error::Create { .. } | Error::Write { .. } | Error::Encode { .. })
+        matches!(self, Error::Create { .. } | Error::Remove { .. } | Error::Write { .. } | Error::Encode { .. })
     }
 
     /// The content of a file cannot be serialized.
