@@ -1,8 +1,10 @@
 //! A user has files and directories with names that Graymark would give to its own.
 
 use std::fs;
+use std::os::unix::fs::{lchown, symlink};
 
 use nix::sys::signal::Signal;
+use nix::unistd::Uid;
 use tempfile::TempDir;
 
 use crate::support::command::{graymark, run, start, succeed};
@@ -50,4 +52,38 @@ fn a_sweep_removes_only_what_it_created() {
         kept("x-w1.db");
         kept("other/x-w1.db");
     }
+}
+
+/// The planted faults: links of another user in the place of a sweep's and a reproduction's state, and on the way to a
+/// database.
+#[test]
+fn no_state_is_read_and_no_database_made_through_a_link_of_another_user() {
+    if !Uid::effective().is_root() {
+        println!("not run: only root can make another user's links");
+        return;
+    }
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    fs::write(place.join("secret"), "the secret key").unwrap();
+    for directory in ["sweep", "reproduction", "behind"] {
+        fs::create_dir(place.join(directory)).unwrap();
+    }
+    for (link, to) in [("sweep/sweep.toml", "../secret"), ("reproduction/state.json", "../secret"), ("way", "behind")] {
+        symlink(to, place.join(link)).unwrap();
+        lchown(place.join(link), Some(65_534), None).unwrap();
+    }
+    let max = ["sweep", "max", "--of", "clients", "--to", "1", "--until", "tps>1", "-w", "1", "--db"];
+    let commands: [(&[&str], &str); 4] = [
+        (&["sweep", "resume", "sweep"], "sweep/sweep.toml"),
+        (&[&max[..], &["sqlite:x.db", "--out", "sweep"]].concat(), "sweep/sweep.toml"),
+        (&["reproduce", "gray", "--out", "reproduction", "--resume"], "reproduction/state.json"),
+        (&[&max[..], &["sqlite:way/x.db", "--out", "max"]].concat(), "way"),
+    ];
+    for (command, link) in commands {
+        let refused = run(place, command);
+        let words = format!("{link} is a symbolic link of another user (65534)");
+        assert!(refused.code == Some(2) && refused.err.contains(&words), "{command:?}: {refused:?}");
+        assert!(!refused.err.contains("secret key"), "{refused:?}");
+    }
+    assert_eq!(fs::read_dir(place.join("behind")).unwrap().count(), 0);
 }

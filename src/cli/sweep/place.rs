@@ -288,7 +288,7 @@ impl Place {
             Place::File { file, .. } => match file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                 Some(parent) => {
                     let cannot = |error| Error::Usage(format!("cannot make {}: {error}", parent.display()));
-                    fs::create_dir_all(parent).map_err(cannot)
+                    link_safe::make_directory(parent).map(drop).map_err(cannot)
                 }
                 None => Ok(()),
             },
