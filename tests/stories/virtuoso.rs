@@ -233,6 +233,42 @@ fn nothing_is_dropped_during_a_load() {
     succeed(place.path(), &["drop", "--db", &url]);
 }
 
+/// The planted faults: somebody's names in another case, which the server takes for the same ones.
+#[test]
+fn what_somebody_named_in_another_case_is_seen_and_left_alone() {
+    let Some(()) = virtuoso::require() else { return };
+    let engine = virtuoso::small();
+    let (url, place) = (url(engine.server().unwrap()), open_directory());
+    let command = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", &url]].concat());
+    let user = engine.target().connect("TPCC").unwrap();
+    let names = || -> Vec<String> {
+        let all = "SELECT DISTINCT KEY_TABLE AS n FROM DB.DBA.SYS_KEYS WHERE lower (KEY_TABLE) LIKE 'tpcc.%' UNION ALL \
+                   SELECT P_NAME FROM DB.DBA.SYS_PROCEDURES WHERE lower (P_NAME) LIKE 'tpcc.%' ORDER BY n";
+        user.query(all).unwrap().rows.iter().map(|row| row.text(0).unwrap().to_owned()).collect()
+    };
+    user.execute("CREATE TABLE TPCC.DBA.foo (a INTEGER PRIMARY KEY)").unwrap();
+    for (kind, name, is) in [
+        ("PROCEDURE", "payment", "() { RETURN 'theirs'; }"),
+        ("TABLE", "STOCK", "(a INTEGER PRIMARY KEY)"),
+        ("VIEW", "Item", "AS SELECT a FROM TPCC.DBA.foo"),
+    ] {
+        user.execute(&format!("CREATE {kind} TPCC.DBA.{name} {is}")).unwrap();
+        let there = names();
+        assert_eq!(there.len(), 2, "{there:?}");
+        for arguments in [&["load", "-w", "1"][..], &["drop"]] {
+            command(arguments).refused(3, &[&format!("it has {} but no manifest", name.to_lowercase())]);
+            assert_eq!(names(), there);
+        }
+        user.execute(&format!("DROP {kind} TPCC.DBA.{name}")).unwrap();
+    }
+    // Beside a table with another name, everything of Graymark's is in that catalog, and goes.
+    for arguments in [&["load", "-w", "1"][..], &["check"], &["scan"], &["drop"]] {
+        let done = command(arguments);
+        assert_eq!(done.code, Some(0), "{arguments:?}: {done:?}");
+    }
+    assert_eq!(names(), ["TPCC.DBA.foo"]);
+}
+
 #[test]
 fn a_server_that_keeps_names_in_upper_case_is_refused() {
     let Some(()) = virtuoso::require() else { return };

@@ -12,8 +12,8 @@ SELECT lower (name_part (k.KEY_TABLE, 2)) AS table_name, s.TOUCHES AS touches, s
   FROM DB.DBA.SYS_D_STAT s, DB.DBA.SYS_KEYS k
  WHERE k.KEY_TABLE = s.KEY_TABLE
    AND name_part (k.KEY_NAME, 2, k.KEY_NAME) = s.INDEX_NAME
-   AND s.KEY_TABLE LIKE 'tpcc.%'
-   AND s.KEY_TABLE NOT LIKE '%graymark%'
+   AND lower (s.KEY_TABLE) LIKE 'tpcc.dba.%'
+   AND lower (s.KEY_TABLE) NOT LIKE '%graymark%'
    AND k.KEY_MIGRATE_TO IS NULL;
 
 -- name: buffers

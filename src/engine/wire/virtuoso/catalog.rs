@@ -92,19 +92,23 @@ pub(super) fn column(connection: &Connection, sql: &str) -> Result<HashSet<Strin
     reply.rows.iter().map(|row| Ok(row.text(0)?.to_lowercase())).collect()
 }
 
+/// The condition that the name in a column is one of the workload's catalog. The server finds a catalog in any case of
+/// letters, and keeps the one in which it was first named.
+pub(super) fn within(sql: &WorkloadSql, column: &str) -> String {
+    format!("lower ({column}) LIKE '{}.dba.%'", sql.name)
+}
+
 /// The names of all tables in the workload's catalog.
 pub(super) fn tables(sql: &WorkloadSql, connection: &Connection) -> Result<HashSet<String>, QueryError> {
-    let query = format!(
-        "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{}.DBA.%'",
-        sql.name
-    );
-    column(connection, &query)
+    let within = within(sql, "KEY_TABLE");
+    column(connection, &format!("SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE {within}"))
 }
 
 /// The names of a table's columns in lower case; none if there is no such table.
 fn columns(sql: &WorkloadSql, connection: &Connection, table: &str) -> Result<HashSet<String>, QueryError> {
     let name = sql.name;
-    column(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = '{name}.DBA.{table}'"))
+    let query = format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE lower (\"TABLE\") = '{name}.dba.{table}'");
+    column(connection, &query)
 }
 
 /// The state of the workload's tables.
@@ -119,7 +123,7 @@ pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Resu
     }
     let there = tables(sql, connection)?;
     let foreign = |what: String| {
-        let look = format!("`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{name}.DBA.%'`");
+        let look = format!("`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE {}`", within(sql, "KEY_TABLE"));
         Ok(ownership::foreign(&format!("its catalog {name}: {what}"), &look, "another Virtuoso, or virtuoso:local"))
     };
     if !there.contains(MANIFEST) {
@@ -165,8 +169,8 @@ pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Resu
     if row.int(1)? == 0 {
         return Ok(DatabaseState::Unfinished(manifest));
     }
-    let keys =
-        column(connection, &format!("SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{name}.DBA.%'"))?;
+    let within = within(sql, "KEY_TABLE");
+    let keys = column(connection, &format!("SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE {within}"))?;
     let index = || sql.keys().iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
     Ok(match missing.or_else(|| index().map(|name| format!("the index {name} is missing"))) {
         Some(why) => DatabaseState::Damaged { why },
@@ -192,7 +196,6 @@ pub(super) fn database_bytes(connection: &Connection) -> Result<u64, QueryError>
 
 /// The names of the procedures in the catalog.
 pub(super) fn procedures(sql: &WorkloadSql, connection: &Connection) -> Result<HashSet<String>, QueryError> {
-    let query =
-        format!("SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE P_NAME LIKE '{}.DBA.%'", sql.name);
-    column(connection, &query)
+    let within = within(sql, "P_NAME");
+    column(connection, &format!("SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE {within}"))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::catalog::number;
+use super::catalog::{number, within};
 use super::checkpoint::checkpoint;
 use super::connect::{QueryError, Target};
 use crate::engine::Error;
@@ -43,9 +43,9 @@ pub(super) fn scan(sql: &WorkloadSql, target: &Target, table: &Table) -> Result<
 /// Bytes of the pages of each table without its secondary indexes. The server reads all tables for it.
 pub(super) fn table_bytes(sql: &WorkloadSql, target: &Target) -> Result<BTreeMap<String, u64>, Error> {
     let query = format!(
-        "SELECT name_part (ISS_KEY_TABLE, 2), ISS_PAGES FROM DB.DBA.SYS_INDEX_SPACE_STATS \
-         WHERE ISS_KEY_TABLE LIKE '{}.DBA.%' AND ISS_KEY_NAME = ISS_KEY_TABLE",
-        sql.name
+        "SELECT lower (name_part (ISS_KEY_TABLE, 2)), ISS_PAGES FROM DB.DBA.SYS_INDEX_SPACE_STATS \
+         WHERE {} AND ISS_KEY_NAME = ISS_KEY_TABLE",
+        within(sql, "ISS_KEY_TABLE")
     );
     let connection = target.connect(sql.name)?;
     let sizes = || -> Result<BTreeMap<String, u64>, QueryError> {
