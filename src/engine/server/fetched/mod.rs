@@ -26,6 +26,10 @@ pub const VARIABLE: &str = "GRAYMARK_ENGINES";
 const OF_ROOT: &str = "/var/lib/graymark/engines";
 /// Prefix of directories into which a package is being unpacked.
 const UNFINISHED: &str = ".unfinished-";
+/// A file in such a directory, which shows that Graymark made it.
+const MARK: &str = ".graymark-fetch";
+/// Its content.
+const TEXT: &str = "Graymark unpacks a server in this directory, and removes it.\n";
 /// Locked during a fetch.
 const LOCK: &str = ".lock";
 
@@ -163,19 +167,14 @@ fn fetch_into(place: &Path, package: &'static Package, download: Download<'_>) -
     if is_there(package, &target) {
         return Ok(Some(Fetched { package, place: target, before: true }));
     }
-    // Remains of a killed fetch, and incomplete directories.
-    for entry in fs::read_dir(&place).map_err(|error| cannot("read", &error))?.flatten() {
-        let name = entry.file_name();
-        if name.to_string_lossy().starts_with(UNFINISHED) || *name == *package.directory() {
-            let gone = match entry.file_type() {
-                Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
-                _ => fs::remove_file(entry.path()),
-            };
-            gone.map_err(|error| cannot("clear", &error))?;
-        }
+    if !is_free(&target) {
+        let shown = target.display();
+        return Err(Error::Usage(format!("{shown} is not a complete server of Graymark's: move it, and fetch again")));
     }
+    remove_unfinished(&place).map_err(|error| cannot("clear", &error))?;
     let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&place);
     let unfinished = unfinished.map_err(|error| cannot("write to", &error))?;
+    fs::write(unfinished.path().join(MARK), TEXT).map_err(|error| cannot("write to", &error))?;
     let Some(file) = download(package, unfinished.path())? else { return Ok(None) };
     let mut file = File::open(&file).map_err(|error| cannot("read what was downloaded to", &error))?;
     verify(package, &mut file)?;
@@ -186,6 +185,32 @@ fn fetch_into(place: &Path, package: &'static Package, download: Download<'_>) -
         .and_then(|()| fs::rename(&unpacked, &target));
     done.map_err(|error| cannot(&format!("unpack {package} in"), &error))?;
     Ok(Some(Fetched { package, place: target, before: false }))
+}
+
+/// Whether there is nothing, or only an empty directory, which a rename replaces.
+fn is_free(target: &Path) -> bool {
+    match fs::symlink_metadata(target) {
+        Ok(there) => there.is_dir() && fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none()),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Removes what killed fetches left: directories with their mark, and empty ones, which have none yet.
+fn remove_unfinished(place: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(place)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(UNFINISHED) || !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let marked = Directory::open(&entry.path(), None).and_then(|there| there.read(MARK));
+        if marked.is_ok_and(|text| text.as_deref() == Some(TEXT.as_bytes())) {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            // One that is not empty stays.
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// Verifies the checksum of a file.
@@ -268,11 +293,15 @@ mod tests {
         };
         assert_eq!(names(), [LOCK], "nothing is left of a wrong package");
 
-        fs::create_dir(place.join(".unfinished-killed")).unwrap();
-        fs::create_dir(place.join("mysql-8.0.15")).unwrap();
+        for killed in [".unfinished-new", ".unfinished-killed"] {
+            fs::create_dir(place.join(killed)).unwrap();
+        }
+        fs::write(place.join(".unfinished-killed").join(MARK), TEXT).unwrap();
+        fs::create_dir(place.join(".unfinished-killed/server")).unwrap();
         let right = package(sum);
         let stopped = fetch_into(&place, right, &|_, _| Ok(None)).unwrap();
         assert_eq!((stopped, names()), (None, vec![LOCK.to_owned()]), "nothing is left of a fetch that was stopped");
+        fs::create_dir(place.join("mysql-8.0.15")).unwrap();
         let fetched = fetch_into(&place, right, &bring).unwrap().unwrap();
         assert_eq!((fetched.place.clone(), fetched.before), (place.join("mysql-8.0.15"), false));
         assert_eq!(names(), [LOCK, "mysql-8.0.15"]);
@@ -291,6 +320,32 @@ mod tests {
             fs::set_permissions(&place, Permissions::from_mode(there)).unwrap();
             assert_eq!((fetch_into(&place, right, &never).is_ok(), mode(&place)), (there == 0o711, there));
         }
+    }
+
+    /// The planted faults: directories and files of the user with names that Graymark gives.
+    #[test]
+    fn what_the_user_has_there_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path();
+        fs::set_permissions(place, Permissions::from_mode(0o700)).unwrap();
+        let theirs = [".unfinished-thesis/text", ".unfinished-marked/.graymark-fetch", "mysql-8.0.15/src/patch.c"];
+        for file in theirs {
+            fs::create_dir_all(place.join(file).parent().unwrap()).unwrap();
+            fs::write(place.join(file), "theirs").unwrap();
+        }
+        fs::write(place.join(".unfinished-file"), "theirs").unwrap();
+        let kept = || {
+            let all = theirs.iter().chain(&[".unfinished-file"]);
+            all.for_each(|file| assert_eq!(fs::read_to_string(place.join(file)).unwrap(), "theirs", "{file}"));
+        };
+        let never = |_: &Package, _: &Path| -> Result<Option<PathBuf>, Error> { panic!("something else is there") };
+        let refused = fetch_into(place, package(String::new()), &never).unwrap_err();
+        assert!(matches!(&refused, Error::Usage(why) if why.contains("mysql-8.0.15 is not a complete server")));
+        kept();
+        fs::rename(place.join("mysql-8.0.15"), place.join("moved")).unwrap();
+        assert_eq!(fetch_into(place, package(String::new()), &|_, _| Ok(None)), Ok(None));
+        fs::rename(place.join("moved"), place.join("mysql-8.0.15")).unwrap();
+        kept();
     }
 
     #[test]
