@@ -76,7 +76,7 @@ impl<'a> Doctor<'a> {
     /// Runs the test; `None` if it was stopped before the server was reached. Blocks the calling thread.
     ///
     /// # Errors
-    /// If the plan names no server, or one that cannot be reached or tested.
+    /// If the plan names no server, or one that cannot be reached or tested, or that ends meanwhile.
     pub fn examine(mut self) -> Result<Option<Diagnosis>, Error> {
         let Some(url) = self.plan.db.clone() else {
             return Err(Error::Usage("give the server with --db, such as --db postgres://me@dbhost/bench".to_owned()));
@@ -100,17 +100,32 @@ impl<'a> Doctor<'a> {
         };
         let mut places = Places::new();
         diagnosis.earlier = runtime.block_on(self.clear(&*server, &places));
-        runtime.block_on(self.ask_all(&*server, &mut places, &mut diagnosis));
-        if !self.stop.requested() {
+        let mut done = runtime.block_on(self.ask_all(&*server, &mut places, &mut diagnosis));
+        if done.is_ok() && !self.stop.requested() {
             let examined = ServerUnderTest { runtime: &runtime, server: &*server };
-            self.try_dialects(&examined, &mut places, &mut diagnosis);
+            done = self.try_dialects(&examined, &mut places, &mut diagnosis);
         }
         diagnosis.interrupted = self.stop.requested();
         let patience = if diagnosis.interrupted { REMOVAL_TIMEOUT } else { QUESTION_TIMEOUT };
         diagnosis.left = runtime.block_on(places.remove(&*server, patience));
         // Does not wait for a name lookup that hangs.
         runtime.shutdown_background();
-        Ok(Some(diagnosis))
+        done.map(|()| Some(diagnosis))
+    }
+
+    /// An error if the server accepts no session any more: then a failure of `what` says nothing about it.
+    async fn ensure_there(&self, server: &dyn ProbedServer, what: &str) -> Result<(), Error> {
+        let open = async {
+            let opened = server.session(None).await;
+            opened.map(|_| String::new()).map_err(|error| error.to_string())
+        };
+        let opened = self.answer(QUESTION_TIMEOUT, open).await;
+        match server.ended().or(opened.err()) {
+            Some(why) if !self.stop.requested() => {
+                Err(Error::Database(format!("the test ended early, at `{what}`: {why}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Awaits an answer up to the time limit, and until stop is requested.
@@ -141,17 +156,19 @@ impl<'a> Doctor<'a> {
     }
 
     /// Creates the schema for single questions, and asks them.
-    async fn ask_all(&mut self, server: &dyn ProbedServer, places: &mut Places, diagnosis: &mut Diagnosis) {
+    async fn ask_all(
+        &mut self,
+        server: &dyn ProbedServer,
+        places: &mut Places,
+        diagnosis: &mut Diagnosis,
+    ) -> Result<(), Error> {
         let title = "this user may create a schema or database".to_owned();
         let (made, took) = timed(self.answer(QUESTION_TIMEOUT, places.make(server))).await;
-        let made = self.keep(diagnosis, Probe::of("place", title, true, made, took));
-        if !made {
-            return;
-        }
-        let Some(place) = places.made.last().cloned() else { return };
+        let made = self.keep(server, diagnosis, Probe::of("place", title, true, made, took)).await?;
+        let Some(place) = places.made.last().cloned().filter(|_| made) else { return Ok(()) };
         for question in questions::all(server.dialect()) {
             if self.stop.requested() {
-                return;
+                return Ok(());
             }
             let (seen, took) = timed(self.answer(QUESTION_TIMEOUT, question.ask(server, &place))).await;
             if question.name == "version" {
@@ -161,33 +178,52 @@ impl<'a> Doctor<'a> {
                 let advice = server.dialect().advice(seen.as_deref().unwrap_or_default());
                 diagnosis.warnings.extend(advice);
             }
-            self.keep(diagnosis, Probe::of(question.name, question.title.to_owned(), question.needed, seen, took));
+            let probe = Probe::of(question.name, question.title.to_owned(), question.needed, seen, took);
+            self.keep(server, diagnosis, probe).await?;
         }
         let title = "the bulk load takes 1000 rows".to_owned();
         let (seen, took) = timed(self.answer(QUESTION_TIMEOUT, questions::bulk(server, &place))).await;
-        self.keep(diagnosis, Probe::of("bulk load", title, true, seen, took));
+        self.keep(server, diagnosis, Probe::of("bulk load", title, true, seen, took)).await?;
         for conflict in conflicts::ALL {
             if self.stop.requested() {
-                return;
+                return Ok(());
             }
             let (seen, took) = timed(self.answer(QUESTION_TIMEOUT, conflict.plant(server, &place))).await;
             let needed = conflict.needed(server.dialect());
-            self.keep(diagnosis, Probe::of(conflict.name, conflict.title.to_owned(), needed, seen, took));
+            let probe = Probe::of(conflict.name, conflict.title.to_owned(), needed, seen, took);
+            self.keep(server, diagnosis, probe).await?;
         }
+        Ok(())
     }
 
     /// Reports and stores an answer. Returns whether the server passed.
-    fn keep(&mut self, diagnosis: &mut Diagnosis, probe: Probe) -> bool {
+    ///
+    /// # Errors
+    /// If it did not, and has ended.
+    async fn keep(
+        &mut self,
+        server: &dyn ProbedServer,
+        diagnosis: &mut Diagnosis,
+        probe: Probe,
+    ) -> Result<bool, Error> {
         let state = if probe.state == ProbeState::Works { ProbeState::Works } else { ProbeState::Missing };
+        if state == ProbeState::Missing {
+            self.ensure_there(server, &probe.id).await?;
+        }
         if !self.stop.requested() {
             (self.on_answer)(&probe.id, state);
             diagnosis.probes.push(probe);
         }
-        state == ProbeState::Works
+        Ok(state == ProbeState::Works)
     }
 
     /// Tries the dialect of the URL and, if it fails, the others of its wire until one passes.
-    fn try_dialects(&mut self, examined: &ServerUnderTest<'_>, places: &mut Places, diagnosis: &mut Diagnosis) {
+    fn try_dialects(
+        &mut self,
+        examined: &ServerUnderTest<'_>,
+        places: &mut Places,
+        diagnosis: &mut Diagnosis,
+    ) -> Result<(), Error> {
         let asked = examined.server.dialect();
         let others = DIALECTS.iter().copied().filter(|other| other.wire == asked.wire && other.name != asked.name);
         for dialect in std::iter::once(asked).chain(others) {
@@ -198,11 +234,15 @@ impl<'a> Doctor<'a> {
                     let began = Instant::now();
                     let seen = self.try_step(examined, places, dialect, via, what);
                     if self.stop.requested() {
-                        return;
+                        return Ok(());
                     }
                     let trial = Trial::of(dialect.name, via, needed, what.title(), seen, began.elapsed());
                     let state = if trial.state == ProbeState::Works { ProbeState::Works } else { ProbeState::Missing };
-                    (self.on_answer)(&format!("{} by {}: {}", dialect.name, trial.via.name(), trial.what), state);
+                    let name = format!("{} by {}: {}", dialect.name, trial.via.name(), trial.what);
+                    if state == ProbeState::Missing {
+                        examined.runtime.block_on(self.ensure_there(examined.server, &name))?;
+                    }
+                    (self.on_answer)(&name, state);
                     works &= !needed || state == ProbeState::Works;
                     diagnosis.trials.push(trial);
                 }
@@ -211,9 +251,10 @@ impl<'a> Doctor<'a> {
             let lacking = dialect.name == asked.name && diagnosis.probes.iter().any(Probe::fails);
             if works && !lacking {
                 diagnosis.works_with = Some(dialect.name.to_owned());
-                return;
+                return Ok(());
             }
         }
+        Ok(())
     }
 
     /// A step of a trial, in its own schema.

@@ -44,6 +44,8 @@ pub trait ProbedServer {
     fn dialect(&self) -> &'static Dialect;
     /// Warnings about the connection, one line each.
     fn warnings(&self) -> &[String];
+    /// Why a private server has ended unexpectedly; `None` while it runs, and for other servers.
+    fn ended(&self) -> Option<String>;
     /// Opens a session, in a schema or database if one is given.
     async fn session(&self, place: Option<&str>) -> Result<Box<dyn ProbeSession>, Error>;
     /// The statement that creates a schema or database. It fails if the name exists.

@@ -4,11 +4,12 @@
 use std::path::Path;
 
 use mysql_async::prelude::Queryable;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{graymark, run, start};
+use crate::support::command::{graymark, run, start, the_one_of};
 use crate::support::stand_in;
 use crate::support::{
     block_on, client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server, with_database,
@@ -74,6 +75,29 @@ fn a_doctor_who_is_stopped_removes_what_it_made() {
     assert_eq!(status.code(), Some(130), "{done:?}");
     assert!(done.out.contains("stopped early") && done.out.contains("bulk load"), "{done:?}");
     assert_eq!(block_on(left(&server.url())), 0);
+}
+
+/// The planted fault: the server is killed during the test. What was not tried is not called missing.
+#[test]
+fn a_server_that_ends_is_not_blamed_for_what_was_not_tried() {
+    let postgres = require_postgres().map(|()| ("postgres:local", "postgres"));
+    let mariadb = require_mariadb().map(|()| ("mysql:local", "mariadbd"));
+    for (url, program) in postgres.into_iter().chain(mariadb) {
+        let place = TempDir::new().unwrap();
+        let mut doctor = start(graymark(place.path(), &["doctor", "--json", "--db", url]));
+        doctor.wait_for("doctor: place: works");
+        let is_server = |pid: &u32| {
+            let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split('\0').next().is_some_and(|first| first.ends_with(&format!("/{program}")))
+        };
+        let server = the_one_of(doctor.id(), is_server);
+        kill(Pid::from_raw(i32::try_from(server).unwrap()), Signal::SIGKILL).unwrap();
+        let (_, done) = doctor.end();
+        assert_eq!((done.code, done.out.as_str()), (Some(3), ""), "{done:?}");
+        let last = done.err.lines().last().unwrap();
+        assert!(last.contains("the test ended early, at `") && last.contains("ended unexpectedly"), "{done:?}");
+        assert!(!done.err.contains(": missing"), "{done:?}");
+    }
 }
 
 /// The planted faults: a doctor that was killed, one that stands still, and one of another machine.

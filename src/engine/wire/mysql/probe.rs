@@ -27,7 +27,7 @@ pub struct Server {
     shown: String,
     dialect: &'static Dialect,
     /// Private servers, stopped when this is dropped.
-    _private: Option<Servers>,
+    private: Option<Servers>,
 }
 
 impl Server {
@@ -51,7 +51,7 @@ impl Server {
         target.connect(None, &[]).await?;
         let shown = shown.unwrap_or_else(|| target.url());
         let dialect = asked.unwrap_or(target.dialect);
-        Ok(Server { target, url, shown, dialect, _private: private })
+        Ok(Server { target, url, shown, dialect, private })
     }
 }
 
@@ -112,6 +112,10 @@ impl ProbedServer for Server {
 
     fn warnings(&self) -> &[String] {
         &self.target.warnings
+    }
+
+    fn ended(&self) -> Option<String> {
+        self.private.as_ref().and_then(Servers::ended)
     }
 
     async fn session(&self, place: Option<&str>) -> Result<Box<dyn ProbeSession>, Error> {

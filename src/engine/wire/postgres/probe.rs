@@ -30,7 +30,7 @@ pub struct Server {
     shown: String,
     dialect: &'static Dialect,
     /// The private server, stopped when this is dropped.
-    _private: Option<server::postgres::Server>,
+    private: Option<server::postgres::Server>,
 }
 
 impl Server {
@@ -54,7 +54,7 @@ impl Server {
         target.connect(&[]).await?;
         let shown = shown.unwrap_or_else(|| target.url());
         let dialect = asked.unwrap_or(target.dialect);
-        Ok(Server { target, url, shown, dialect, _private: private })
+        Ok(Server { target, url, shown, dialect, private })
     }
 }
 
@@ -122,6 +122,10 @@ impl ProbedServer for Server {
 
     fn warnings(&self) -> &[String] {
         &self.target.warnings
+    }
+
+    fn ended(&self) -> Option<String> {
+        self.private.as_ref().and_then(server::postgres::Server::ended)
     }
 
     async fn session(&self, place: Option<&str>) -> Result<Box<dyn ProbeSession>, Error> {
