@@ -154,6 +154,13 @@ fn an_interrupted_sweep_exits_with_130_and_says_how_to_go_on() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("graymark sweep resume"));
     assert!(out.join("sweep.toml").is_file());
     assert!(std::fs::read_to_string(out.join("sweep.txt")).unwrap().starts_with("! Unfinished: "));
+    // The planted fault: a directory of the user's in place of the record that was interrupted.
+    let theirs = out.join("points/w1/thesis");
+    std::fs::create_dir_all(&theirs).unwrap();
+    let refused = Command::new(GRAYMARK).args(["sweep", "resume"]).arg(&out).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not only a record of Graymark"), "{refused:?}");
+    assert!(theirs.is_dir());
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::engine::server::{memory, quota};
 use crate::plan::Plan;
+use crate::record::removal::remove_own;
 use crate::record::{Record, writer};
 use crate::report::format::{plural, rate};
 use crate::report::sweep as sweep_report;
@@ -28,9 +29,9 @@ use crate::result::format::Status;
 use crate::result::summary::Summary;
 use crate::run::Run;
 use crate::size;
+use crate::study::load;
 use crate::study::point::{self, Point};
 use crate::study::sizing::observation::{self, Observation};
-use crate::study::load;
 use crate::url::DatabaseUrl;
 
 /// A running sweep.
@@ -214,7 +215,7 @@ impl Points {
         let record = match whole(&out) {
             Some(record) => record,
             None => {
-                remove(&out)?;
+                remove_own(&out)?;
                 let place = match self.copied(key, &database)? {
                     Some((place, unbounded)) => {
                         entry.unbounded = unbounded;
@@ -234,7 +235,7 @@ impl Points {
                 outcome.map(|outcome| outcome.report).transpose()?;
                 if interrupted || self.interrupt.stop.requested() {
                     // Its consistency check may be missing, so it does not count.
-                    remove(&out)?;
+                    remove_own(&out)?;
                     return Ok(false);
                 }
                 whole(&out).ok_or_else(|| {
@@ -482,13 +483,4 @@ fn whole(directory: &Path) -> Option<Record> {
     let record = Record::open(directory).ok()?;
     let ended = record.summary.as_ref().is_some_and(|summary| !summary.interrupted);
     (record.header.status == Status::Complete && ended).then_some(record)
-}
-
-fn remove(directory: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::Output(format!("cannot remove the partial record {}: {error}", directory.display())))
-        }
-        _ => Ok(()),
-    }
 }
