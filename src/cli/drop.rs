@@ -17,7 +17,7 @@ pub(super) fn drop_tables(args: DropArgs) -> Result<Ended, Error> {
     let task = Task::new(plan).stop(interrupt.stop.clone()).on_event(|event| console.event(event));
     let dropped = task.drop_tables();
     console.rest();
-    let Some(Dropped { engine, tables }) = dropped? else {
+    let Some(Dropped { engine, tables, kept }) = dropped? else {
         tell!("drop: stopped; run the same command again to continue");
         return Ok(Ended::Interrupted);
     };
@@ -25,6 +25,9 @@ pub(super) fn drop_tables(args: DropArgs) -> Result<Ended, Error> {
     match tables {
         true => tell!("drop: removed the {name} tables from {url}"),
         false => tell!("drop: {url} has no {name} tables"),
+    }
+    if !kept.is_empty() {
+        tell!("drop: left {} alone, for nothing proves that Graymark made what has this name", kept.join(", "));
     }
     Ok(Ended::Held)
 }

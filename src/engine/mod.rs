@@ -201,7 +201,7 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     async fn statements_within(&self) -> Result<Option<Vec<StatementTotals>>, Error> {
         Ok(None)
     }
-    /// Creates the stored procedures of a complete population again.
+    /// Creates the stored procedures of a complete population again, unless somebody else made one of these names.
     async fn renew_procedures(&self) -> Result<(), Error> {
         let why = "Graymark supports no stored procedures on this database: it sends statements".to_owned();
         Err(Error::Usage(why))
@@ -217,8 +217,9 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     ) -> Result<RestoreReport, Error>;
     /// Removes the workload's tables and everything that belongs to them, if a manifest proves them to be Graymark's,
     /// and if nothing else depends on them. After an error nothing is dropped, if schema changes are transactional;
-    /// otherwise dependents are checked first.
-    async fn drop_tables(&self) -> Result<(), Error>;
+    /// otherwise dependents are checked first. Returns the names of procedures that it left alone, because nothing
+    /// proves that Graymark made them.
+    async fn drop_tables(&self) -> Result<Vec<String>, Error>;
     /// Checks the workload's consistency conditions and invariants. `on_step` receives each result.
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error>;
     /// The number of rows of a table; `None` if there is no such table.

@@ -1,8 +1,14 @@
 //! Ownership of tables. Graymark removes only what its manifest proves to be its own; it reports and ignores everything
 //! else.
 
+use serde_json::Value;
+
 use super::sql::WorkloadSql;
 use super::{DatabaseState, Error};
+use crate::result::procedures::Source;
+
+/// The key of a manifest's text with the names of the procedures that Graymark created.
+const PROCEDURES: &str = "procedures";
 
 /// The state of a database with objects that have the workload's names, and that nothing proves to be Graymark's:
 /// `what` exists.
@@ -46,6 +52,48 @@ pub fn cannot_drop(name: &str, dropped: &[&str]) -> String {
         [] => format!("nothing was dropped: cannot drop {name}"),
         dropped => format!("cannot drop {name}; already dropped: {}", dropped.join(", ")),
     }
+}
+
+/// The names of the procedures that Graymark created next to the tables, from the text of their manifest. Loads of
+/// earlier versions have no such list.
+pub fn noted_procedures(manifest: &str) -> Vec<String> {
+    let whole: Option<Value> = serde_json::from_str(manifest).ok();
+    let names = whole.as_ref().and_then(|whole| whole.get(PROCEDURES)).and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The text of a manifest with the names of procedures that Graymark has created. It is written after them: if a
+/// command is killed in between, their source still proves that they are this program's. Written first, it would also
+/// cover a procedure that somebody else creates after the kill.
+///
+/// # Errors
+/// If the text is no manifest.
+pub fn note_procedures<'a>(manifest: &str, names: impl IntoIterator<Item = &'a str>) -> Result<String, Error> {
+    let mut whole: serde_json::Map<String, Value> = serde_json::from_str(manifest)
+        .map_err(|error| Error::Database(format!("its graymark_manifest cannot be read: {error}")))?;
+    whole.insert(PROCEDURES.to_owned(), names.into_iter().collect());
+    Ok(Value::from(whole).to_string())
+}
+
+/// Of the procedures with the workload's names in a database, those that nothing proves to be Graymark's: neither the
+/// manifest names them, nor do they have the source of this program or an earlier version.
+pub fn unproven_procedures<'a>(there: impl IntoIterator<Item = (&'a str, Source)>, noted: &[String]) -> Vec<&'a str> {
+    let unproven = |(name, source): &(&str, Source)| {
+        !matches!(source, Source::Own | Source::Former) && !noted.iter().any(|noted| noted == name)
+    };
+    there.into_iter().filter(unproven).map(|(name, _)| name).collect()
+}
+
+/// An error if there are procedures that nothing proves to be Graymark's.
+pub fn ensure_own_procedures(unproven: &[&str]) -> Result<(), Error> {
+    if unproven.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Database(format!(
+        "no procedure was changed, for nothing proves that Graymark made {}: rename or drop what has this name, or give \
+         Graymark a database of its own",
+        unproven.join(", ")
+    )))
 }
 
 /// An object of others that depends on a table of the workload's.
@@ -142,6 +190,28 @@ pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_procedure_is_graymarks_by_the_manifest_or_by_its_source() {
+        let text = r#"{"format":1,"scale":1,"workload":"tpcc","procedures":["older"]}"#;
+        let noted = noted_procedures(text);
+        assert_eq!(noted, ["older"]);
+        for nothing in ["", "x", "{}", r#"{"procedures":7}"#] {
+            assert!(noted_procedures(nothing).is_empty(), "{nothing}");
+        }
+        use Source::{Former, Other, Own, Unread};
+        let there = [("older", Other), ("own", Own), ("former", Former), ("foreign", Other), ("hidden", Unread)];
+        let unproven = unproven_procedures(there, &noted);
+        assert_eq!(unproven, ["foreign", "hidden"]);
+        assert!(ensure_own_procedures(&[]).is_ok());
+        let why = ensure_own_procedures(&unproven).unwrap_err().to_string();
+        assert!(why.contains("foreign, hidden") && !why.contains('\n'), "{why}");
+
+        let text = note_procedures(text, ["a", "b"]).unwrap();
+        assert_eq!(noted_procedures(&text), ["a", "b"]);
+        assert!(text.contains(r#""workload":"tpcc""#), "{text}");
+        assert!(note_procedures("x", ["a"]).is_err());
+    }
 
     #[test]
     fn only_what_others_need_is_reported() {

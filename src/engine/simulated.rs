@@ -165,7 +165,7 @@ impl<W: Workload> Engine<W> for Simulated {
         Err(Error::Usage("a simulated database holds nothing that could be restored: just run".to_owned()))
     }
 
-    async fn drop_tables(&self) -> Result<(), Error> {
+    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
         Err(Error::Usage("a simulated database holds nothing that could be removed".to_owned()))
     }
 

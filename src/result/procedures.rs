@@ -22,6 +22,8 @@ pub enum Procedures {
 pub enum Source {
     /// This program's source.
     Own,
+    /// The source of an earlier version of Graymark.
+    Former,
     /// Another source, or missing.
     Other,
     /// Not readable.
@@ -35,7 +37,7 @@ impl Procedures {
         for (name, source) in found {
             match source {
                 Source::Own => {}
-                Source::Other => other.push(name.to_owned()),
+                Source::Former | Source::Other => other.push(name.to_owned()),
                 Source::Unread => unread.push(name.to_owned()),
             }
         }
@@ -53,9 +55,10 @@ mod tests {
 
     #[test]
     fn one_procedure_with_another_source_is_enough() {
-        use Source::{Other, Own, Unread};
+        use Source::{Former, Other, Own, Unread};
         assert_eq!(Procedures::of([("a", Own), ("b", Own)]), Procedures::Own);
         assert_eq!(Procedures::of([("a", Own), ("b", Unread)]), Procedures::Unread(vec!["b".to_owned()]));
+        assert_eq!(Procedures::of([("a", Former), ("b", Own)]), Procedures::Other(vec!["a".to_owned()]));
         assert_eq!(Procedures::of([("a", Other), ("b", Unread)]), Procedures::Other(vec!["a".to_owned()]));
     }
 }

@@ -258,7 +258,7 @@ fn answer<W: Workload, E: Sessions<W>>(runtime: &Runtime, engine: &E, what: &str
             "settings" => drop(engine.settings().await?),
             "check" => drop(engine.check(&mut |_| {}).await?),
             "effects" => drop(engine.effects().await?),
-            "drop" => engine.drop_tables().await?,
+            "drop" => drop(engine.drop_tables().await?),
             "observe" => {
                 let mut observer = engine.observer();
                 for _ in 0..2 {

@@ -29,6 +29,7 @@ mod faults;
 mod first_result;
 mod first_screen;
 mod foreign_files;
+mod foreign_procedures;
 mod foreign_tables;
 mod galera;
 mod grid;

@@ -5,6 +5,7 @@ pub mod columns;
 #[cfg(test)]
 mod counter;
 pub mod debitcredit;
+mod former;
 pub mod lines;
 pub mod lookup;
 pub mod restore;
@@ -13,7 +14,8 @@ pub mod tpcc;
 mod workload;
 
 pub use any::AnyConnection;
-pub use workload::{Command, Note, Reply, SqlWorkload, WorkloadSql};
+pub use former::is_former;
+pub use workload::{Command, Note, Removal, Reply, SqlWorkload, WorkloadSql};
 
 use super::Failure;
 use crate::workload::value::{Money, Rate, Timestamp, Value};

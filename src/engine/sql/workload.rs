@@ -76,6 +76,17 @@ impl Command {
     }
 }
 
+/// A statement that drops a procedure or function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name with the workload's schema, and the types of its parameters.
+    pub target: &'static str,
+    /// The statement.
+    pub sql: &'static str,
+}
+
 /// A workload's files in a dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadSql {
@@ -208,12 +219,35 @@ impl WorkloadSql {
 
     /// Creates its procedures; empty if the dialect has none.
     pub fn procedures(&self) -> &'static str {
-        if self.dialect.procedures { self.whole("procedures.sql") } else { "" }
+        if self.dialect.procedures { self.all_procedures() } else { "" }
     }
 
-    /// Drops its procedures, if they are not dropped by name.
-    pub fn drop_procedures(&self) -> &'static str {
-        if self.dialect.procedures { self.file("drop.sql") } else { "" }
+    /// Creates the procedures that it has on this kind of database, in this dialect or another one, such as `postgres`
+    /// for `postgres-plain`.
+    pub fn all_procedures(&self) -> &'static str {
+        self.whole("procedures.sql")
+    }
+
+    /// The names of all these procedures.
+    pub fn procedure_names(&self) -> Vec<&'static str> {
+        let file = self.all_procedures();
+        let named = script::statements(file);
+        if !named.is_empty() {
+            return named.into_iter().map(|made| made.name).collect();
+        }
+        // `CREATE OR REPLACE FUNCTION tpcc.payment(`
+        let name = |text: &'static str| text.split_once('(')?.0.rsplit(['.', ' ']).next();
+        file.split("CREATE OR REPLACE ").skip(1).filter_map(name).collect()
+    }
+
+    /// Statements that drop these procedures, where a name is not enough.
+    pub fn removals(&self) -> Vec<Removal> {
+        let code = |text: &'static str| text.rsplit_once("DROP ").map(|(before, _)| &text[before.len()..]);
+        let removal = |sql: &'static str| {
+            let target = sql.split_once("IF EXISTS ")?.1;
+            Some(Removal { name: target.split_once('(')?.0.rsplit('.').next()?, target, sql })
+        };
+        self.file("drop.sql").split(';').filter_map(code).filter_map(removal).collect()
     }
 
     /// Undoes the effects of transactions: see [`super::restore`].
@@ -334,7 +368,7 @@ mod tests {
     use super::*;
     use clap::ValueEnum as _;
 
-    use crate::engine::dialect::DIALECTS;
+    use crate::engine::dialect::{DIALECTS, Wire};
     use crate::engine::registry::{WorkloadName, WorkloadVisitor};
     use crate::workload::debitcredit::DebitCredit;
     use crate::workload::tpcc::Tpcc;
@@ -381,6 +415,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn procedures_are_known_by_name_where_another_dialect_makes_them() {
+        let of = |wire, name| {
+            let dialect = Dialect::choose(wire, Some(name)).unwrap();
+            (WorkloadSql::of::<Tpcc>(dialect), WorkloadSql::of::<DebitCredit>(dialect))
+        };
+        for name in ["postgres", "postgres-plain", "citus", "yugabytedb", "cockroachdb", "aurora-dsql"] {
+            let (tpcc, debitcredit) = of(Wire::Postgres, name);
+            for sql in [tpcc, debitcredit] {
+                let removed: Vec<&str> = sql.removals().iter().map(|removal| removal.name).collect();
+                assert_eq!(removed, sql.procedure_names(), "{name}");
+            }
+            assert_eq!(tpcc.procedure_names().len(), 6);
+            let target = "debitcredit.tpc(integer, integer, integer, numeric)";
+            assert_eq!(debitcredit.removals()[1].target, target);
+        }
+        for (wire, name) in [
+            (Wire::Mysql, "mariadb"),
+            (Wire::Mysql, "mysql-plain"),
+            (Wire::Odbc, "mariadb"),
+            (Wire::Odbc, "oracle"),
+            (Wire::Odbc, "postgresql"),
+        ] {
+            assert_eq!(of(wire, name).1.procedure_names(), ["debit_credit", "tpc"], "{name}");
+        }
+        assert!(of(Wire::Odbc, "plain").1.procedure_names().is_empty());
     }
 
     #[test]

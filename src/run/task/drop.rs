@@ -19,6 +19,8 @@ pub struct Dropped {
     pub engine: Identity,
     /// Whether there were tables to remove.
     pub tables: bool,
+    /// Procedures with names of the workload's that were left alone, because nothing proves that Graymark made them.
+    pub kept: Vec<String>,
 }
 
 impl Task<'_> {
@@ -42,12 +44,12 @@ impl Visitor for Drop<'_> {
         let Some(there) = requests.database_state()? else { return Ok(None) };
         let identity = engine.identity().clone();
         match there {
-            DatabaseState::Nothing => return Ok(Some(Dropped { engine: identity, tables: false })),
+            DatabaseState::Nothing => return Ok(Some(Dropped { engine: identity, tables: false, kept: Vec::new() })),
             DatabaseState::Other { workload } => return Err(other::<W>(&workload, &identity.url)),
             DatabaseState::Foreign { why } => return Err(foreign(&identity.url, &why)),
             DatabaseState::Unfinished(_) | DatabaseState::Complete(_) | DatabaseState::Damaged { .. } => {}
         }
         let dropped = requests.ask(async |engine: &dyn Engine<W>| engine.drop_tables().await)?;
-        Ok(dropped.map(|()| Dropped { engine: identity, tables: true }))
+        Ok(dropped.map(|kept| Dropped { engine: identity, tables: true, kept }))
     }
 }

@@ -18,6 +18,9 @@ INSERT INTO graymark_manifest (workload, manifest, complete) VALUES (?1, ?2, 0);
 -- name: read manifest
 SELECT workload, manifest, complete FROM graymark_manifest;
 
+-- name: change manifest
+UPDATE graymark_manifest SET manifest = ?1;
+
 -- name: complete
 UPDATE graymark_manifest SET complete = 1;
 

@@ -48,6 +48,11 @@ FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = reln
 WHERE nspname = current_schema() AND relkind IN ('r', 'p') AND relpersistence <> 'p'
 HAVING count(*) > 0;
 
+-- name: procedures
+SELECT proname::text, prosrc
+FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = pronamespace
+WHERE nspname = current_setting('search_path');
+
 -- name: hidden
 -- To a user without a right to the schema, its tables look as if they were not there.
 SELECT nspname::text

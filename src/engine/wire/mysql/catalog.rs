@@ -36,14 +36,8 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
     };
     let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "BASE TABLE");
     if !is_table(METADATA[0]) {
-        let made = script::statements(sql.procedures());
-        let query = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND \
-            routine_type = 'PROCEDURE'";
-        let procedures: Vec<String> = conn.rows_of(query, (database,)).await.map_err(failed)?;
-        // Names of procedures are not case-sensitive.
-        let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
         let names = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
-        let names: Vec<&str> = names.chain(made.iter().map(|made| made.name).filter(|name| is_there(name))).collect();
+        let names: Vec<&str> = names.chain(procedures(conn, database, sql).await.map_err(failed)?).collect();
         if !names.is_empty() {
             return foreign(ownership::unproven(&names));
         }
@@ -58,7 +52,8 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
     let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.rows(query).await.map_err(failed)?;
     // A load that was killed before it wrote the manifest.
     if rows.is_empty() && !sql.tables.iter().any(|table| there.contains_key(table.name)) {
-        return Ok(DatabaseState::Nothing);
+        let names = procedures(conn, database, sql).await.map_err(failed)?;
+        return if names.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&names)) };
     }
     let [(Some(workload), manifest, state)] = rows.as_slice() else {
         return foreign(format!("its {} has {} rows instead of one that names a workload", METADATA[0], rows.len()));
@@ -98,6 +93,26 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
         None if state.as_deref() == Some("complete") => DatabaseState::Complete(manifest),
         _ => DatabaseState::Unfinished(manifest),
     })
+}
+
+/// The procedures of a database that have names of the workload's. Names of procedures are not case-sensitive.
+async fn procedures(
+    conn: &mut Conn,
+    database: &str,
+    sql: &WorkloadSql,
+) -> Result<Vec<&'static str>, mysql_async::Error> {
+    let query = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND \
+        routine_type = 'PROCEDURE'";
+    let there: Vec<String> = conn.rows_of(query, (database,)).await?;
+    let is_there = |name: &&str| there.iter().any(|there| there.eq_ignore_ascii_case(name));
+    Ok(sql.procedure_names().into_iter().filter(is_there).collect())
+}
+
+/// The text of the manifest in the connection's database.
+pub async fn manifest_text(conn: &mut Conn) -> Result<String, Error> {
+    let text: Result<Option<Option<String>>, _> = conn.first("SELECT manifest FROM graymark_manifest").await;
+    let text = text.map_err(|error| of_command("cannot read the manifest", &error))?;
+    Ok(text.flatten().unwrap_or_default())
 }
 
 /// Checks that an empty catalog means an empty database: it hides objects without privileges. An error for a table

@@ -138,7 +138,9 @@ async fn create_database(target: &Target, database: &str) -> Result<bool, Error>
 /// Creates the tables, or checks that existing ones are an unfinished load of the same manifest.
 async fn prepare(conn: &mut Conn, database: &str, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     // What an interrupted load has not created is created, too.
-    resumes_load(catalog::database_state(conn, database, sql).await?, manifest)?;
+    if resumes_load(catalog::database_state(conn, database, sql).await?, manifest)? && sql.dialect.procedures {
+        procedures::ensure_own(conn, sql).await?;
+    }
     catalog::create(conn, sql, manifest).await
 }
 

@@ -295,7 +295,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         restore::restore(&self.target, &self.sql::<W>(), manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<(), Error> {
+    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
         removal::drop_tables(&self.target, &self.sql::<W>()).await
     }
 

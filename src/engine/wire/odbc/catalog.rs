@@ -9,7 +9,7 @@ use super::failure::{Diagnostic, Meaning};
 use super::parameter::Param;
 use super::reply::OdbcRow;
 use super::statement::Reply;
-use super::{Odbc, program};
+use super::{Odbc, procedures, program};
 use crate::engine::dialect::Texts;
 use crate::engine::ownership::Dependent;
 use crate::engine::sql::WorkloadSql;
@@ -185,7 +185,8 @@ pub(super) fn database_state(
     let reply = match ask(connection, dialect, "read manifest") {
         Ok(reply) => reply.unwrap_or_default(),
         Err(error) if is_missing(&error) => {
-            let unproven = there(sql, connection)?;
+            let mut unproven = there(sql, connection)?;
+            unproven.extend(procedures::names(sql, connection, dialect)?);
             if unproven.is_empty() {
                 may_see(connection, dialect)?;
             }
@@ -205,7 +206,8 @@ pub(super) fn database_state(
     // A load that was killed before its first word.
     let there = there(sql, connection)?;
     if reply.rows.is_empty() && !sql.tables.iter().any(|table| there.contains(&table.name)) {
-        return Ok(DatabaseState::Nothing);
+        let names = procedures::names(sql, connection, dialect)?;
+        return if names.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&names)) };
     }
     let [row] = &reply.rows[..] else {
         return foreign(format!("its graymark_manifest has {} rows instead of one", reply.rows.len()));
@@ -243,6 +245,20 @@ pub(super) fn database_state(
         None if complete == "1" => DatabaseState::Complete(manifest),
         _ => DatabaseState::Unfinished(manifest),
     })
+}
+
+/// The text of the manifest.
+pub(super) fn manifest_text(connection: &Connection, dialect: Dialect) -> Result<String, Error> {
+    let reply =
+        ask(connection, dialect, "read manifest").map_err(|error| failed("cannot read the manifest", &error))?;
+    let text = |row: &OdbcRow| row.optional_text(1).ok().flatten().unwrap_or_default().to_owned();
+    Ok(reply.unwrap_or_default().rows.first().map(text).unwrap_or_default())
+}
+
+/// Replaces the text of the manifest.
+pub(super) fn change_manifest(connection: &Connection, dialect: Dialect, text: &str) -> Result<(), Error> {
+    let done = execute(connection, dialect, "change manifest", &[Param::Text(text)]);
+    done.map_err(|error| failed("cannot note the procedures", &error))
 }
 
 /// Whether a database that shows nothing may be believed: some hide what the user has no right to.

@@ -36,6 +36,9 @@ pub(super) async fn load(
     let connection = odbc.connect(sql.name)?;
     let resumes_load =
         resumes_load_or_suggests(&catalog::database_state(sql, &connection, dialect)?, manifest, "another database")?;
+    if resumes_load && odbc.via == Via::Procedures {
+        procedures::ensure_own(sql, &connection, dialect)?;
+    }
     if !resumes_load || dialect.texts == Texts::Plain {
         phases.begin("schema");
         create(sql, &connection, dialect, manifest, resumes_load)?;

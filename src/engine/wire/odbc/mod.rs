@@ -278,7 +278,7 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         restore::restore(&self.sql::<W>(), self, manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<(), Error> {
+    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
         let sql = self.sql::<W>();
         let _guard = catalog::claim(&sql, self).await?;
         removal::drop_tables(&sql, &self.connect(W::NAME)?, self.dialect)

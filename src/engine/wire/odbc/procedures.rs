@@ -6,8 +6,9 @@ use super::catalog::{self, failed};
 use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::{Diagnostic, Meaning};
-use crate::engine::Error;
-use crate::engine::sql::{WorkloadSql, script};
+use crate::engine::dialect::Texts;
+use crate::engine::sql::{Removal, WorkloadSql, is_former, script};
+use crate::engine::{Error, ownership};
 use crate::result::Procedures;
 use crate::result::procedures::Source;
 
@@ -34,8 +35,53 @@ fn there(connection: &Connection, dialect: Dialect) -> Result<BTreeMap<String, S
     Ok(there)
 }
 
-/// Creates or replaces the procedures.
+/// The procedures with names of the workload's that the database shows to this user.
+pub(super) fn names(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<Vec<&'static str>, Error> {
+    match there(connection, dialect) {
+        Ok(there) => Ok(sql.procedure_names().into_iter().filter(|name| there.contains_key(*name)).collect()),
+        // The user may not read the catalog.
+        Err(error) if error.meaning() == Meaning::Refused => Ok(Vec::new()),
+        Err(error) => Err(failed("cannot read the procedures", &error)),
+    }
+}
+
+/// An error if nothing proves that Graymark made one of the procedures.
+pub(super) fn ensure_own(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<(), Error> {
+    let (_, unproven) = proven(sql, connection, dialect)?;
+    ownership::ensure_own_procedures(&unproven)
+}
+
+/// The statements that drop Graymark's procedures, and the names of those that nothing proves to be Graymark's.
+pub(super) fn proven(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    dialect: Dialect,
+) -> Result<(Vec<String>, Vec<&'static str>), Error> {
+    let noted = ownership::noted_procedures(&catalog::manifest_text(connection, dialect)?);
+    let is_noted = |removal: &Removal| noted.iter().any(|noted| noted == removal.name);
+    if dialect.texts == Texts::Postgres {
+        // Those that a load over PostgreSQL's protocol made.
+        let noted = sql.removals().into_iter().filter(is_noted);
+        return Ok((noted.map(|removal| removal.sql.to_owned()).collect(), Vec::new()));
+    }
+    let made = script::statements(sql.procedures());
+    if made.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let there = there(connection, dialect).map_err(|error| failed("cannot read the procedures", &error))?;
+    let there: Vec<(&str, Source)> =
+        made.iter().filter_map(|made| Some((made.name, source(made, there.get(made.name)?)))).collect();
+    let unproven = ownership::unproven_procedures(there.iter().copied(), &noted);
+    let proven = there.iter().filter(|(name, _)| !unproven.contains(name));
+    Ok((proven.map(|(name, _)| removal(name)).collect(), unproven))
+}
+
+/// Creates or replaces the procedures, and notes that in the manifest.
+///
+/// # Errors
+/// If nothing proves that Graymark made one of these names; then no procedure is changed.
 pub(super) fn create(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<(), Error> {
+    ensure_own(sql, connection, dialect)?;
     let there = there(connection, dialect).map_err(|error| failed("cannot read the procedures", &error))?;
     for made in script::statements(sql.procedures()) {
         let cannot = |error: Diagnostic| failed(&format!("cannot create the procedure {}", made.name), &error);
@@ -43,10 +89,13 @@ pub(super) fn create(sql: &WorkloadSql, connection: &Connection, dialect: Dialec
         // A replaced procedure keeps the rights that were granted to others, a dropped one does not.
         let replaces = ["CREATE OR ALTER ", "CREATE OR REPLACE "].iter().any(|words| text.contains(words));
         if !replaces && there.contains_key(made.name) {
-            drop_one(connection, made.name).map_err(cannot)?;
+            connection.execute(&removal(made.name)).map_err(cannot)?;
         }
         connection.execute(text).map_err(cannot)?;
     }
+    let manifest = catalog::manifest_text(connection, dialect)?;
+    let noted = ownership::note_procedures(&manifest, sql.procedure_names())?;
+    catalog::change_manifest(connection, dialect, &noted)?;
     // Oracle stores a procedure that it cannot compile, and only warns.
     let reply = catalog::ask(connection, dialect, "invalid procedures");
     let reply = reply.map_err(|error| failed("cannot check the procedures", &error))?.unwrap_or_default();
@@ -70,15 +119,21 @@ pub(super) fn compare(sql: &WorkloadSql, connection: &Connection, dialect: Diale
         Err(error) if error.meaning() == Meaning::Refused => None,
         Err(error) => return Err(failed("cannot read the procedures", &error)),
     };
-    let source = |made: &script::Named<'_>| match &there {
+    let found = |made: &script::Named<'_>| match &there {
         None => Source::Unread,
-        Some(there) => match there.get(made.name).map(|kept| kept.trim()) {
-            Some("") => Source::Unread,
-            Some(kept) if is_same(text(made.sql), kept) => Source::Own,
-            _ => Source::Other,
-        },
+        Some(there) => there.get(made.name).map_or(Source::Other, |kept| source(made, kept)),
     };
-    Ok(Procedures::of(script::statements(sql.procedures()).iter().map(|made| (made.name, source(made)))))
+    Ok(Procedures::of(script::statements(sql.procedures()).iter().map(|made| (made.name, found(made)))))
+}
+
+/// The source of a procedure of which the database keeps this text.
+fn source(made: &script::Named<'_>, kept: &str) -> Source {
+    match kept.trim() {
+        "" => Source::Unread,
+        kept if is_same(text(made.sql), kept) => Source::Own,
+        kept if is_former(made.name, kept) => Source::Former,
+        _ => Source::Other,
+    }
 }
 
 /// Whether a database keeps this procedure: its whole source, the part behind the word PROCEDURE, or the body alone.
@@ -94,18 +149,9 @@ fn words(text: &str) -> Vec<&str> {
     text.trim_end().trim_end_matches(';').split_whitespace().collect()
 }
 
-fn drop_one(connection: &Connection, name: &str) -> Result<(), Diagnostic> {
-    connection.execute(&format!("DROP PROCEDURE {name}")).map(|_| ())
-}
-
-/// Drops the procedures that are there.
-pub(super) fn drop_all(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<(), Diagnostic> {
-    let made = script::statements(sql.procedures());
-    if made.is_empty() {
-        return Ok(());
-    }
-    let there = there(connection, dialect)?;
-    made.iter().filter(|made| there.contains_key(made.name)).try_for_each(|made| drop_one(connection, made.name))
+/// The statement that drops a procedure.
+fn removal(name: &str) -> String {
+    format!("DROP PROCEDURE {name}")
 }
 
 #[cfg(test)]

@@ -5,34 +5,45 @@ use super::catalog::{TABLES, database_state, dependents, failed, there};
 use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::Diagnostic;
-use super::{begin, commit, procedures, program, rollback};
-use crate::engine::dialect::Texts;
+use super::{begin, commit, procedures, rollback};
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 
-/// Removes the workload's tables and Graymark's own, if the manifest proves that they are.
-pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<(), Error> {
+/// Removes the workload's tables, its procedures and Graymark's own tables, if the manifest proves that they are.
+/// Returns the procedures that it left alone.
+pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<Vec<String>, Error> {
     if !ownership::can_drop(database_state(sql, connection, dialect)?)? {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let cannot = |error: Diagnostic| failed("cannot remove the tables", &error);
-    let there = there(sql, connection)?;
-    ownership::ensure_no_dependents(&dependents(connection, dialect, &there).map_err(cannot)?)?;
-    let columns = columns(sql, connection, &there).map_err(cannot)?;
+    let before = there(sql, connection)?;
+    ownership::ensure_no_dependents(&dependents(connection, dialect, &before).map_err(cannot)?)?;
+    let columns = columns(sql, connection, &before).map_err(cannot)?;
     ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (*table, &**column)), sql)?;
+    let (routines, kept) = procedures::proven(sql, connection, dialect)?;
     for sql in dialect.before_drop {
         connection.execute(sql).map_err(cannot)?;
     }
     begin(connection, dialect).map_err(cannot)?;
-    match remove(sql, connection, dialect, &there) {
-        Ok(()) => commit(connection, dialect).map_err(cannot),
+    match remove(sql, connection, dialect, &before, &routines) {
+        Ok(()) => commit(connection, dialect).map_err(cannot)?,
         Err(error) => {
             // The first error is the one to tell.
             let _ = rollback(connection, dialect);
             // Dependent objects still exist.
-            Err(if error.state() == "2BP01" { ownership::needed_by(&error.to_string()) } else { cannot(error) })
+            if error.state() == "2BP01" {
+                return Err(ownership::needed_by(&error.to_string()));
+            }
+            // Not every database takes the drop of a table back.
+            let left = there(sql, connection).unwrap_or_else(|_| before.clone());
+            let gone: Vec<&str> = before.into_iter().filter(|table| !left.contains(table)).collect();
+            return Err(match &gone[..] {
+                [] => cannot(error),
+                gone => failed(&ownership::cannot_drop("the other tables", gone), &error),
+            });
         }
     }
+    Ok(kept.into_iter().map(str::to_owned).collect())
 }
 
 /// The columns of the workload's tables, as table and column.
@@ -49,23 +60,28 @@ fn columns(
     Ok(found)
 }
 
-fn remove(sql: &WorkloadSql, connection: &Connection, dialect: Dialect, there: &[&str]) -> Result<(), Diagnostic> {
-    procedures::drop_all(sql, connection, dialect)?;
+/// Tables first: a user who may not drop them has lost no procedure. What proves the others to be Graymark's goes last:
+/// if this is interrupted, the next drop continues.
+fn remove(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    dialect: Dialect,
+    there: &[&str],
+    routines: &[String],
+) -> Result<(), Diagnostic> {
     let prefix = dialect.prefix.replace("{schema}", sql.name);
-    // What proves the others to be Graymark's goes last.
-    let order = sql.children_first().into_iter().chain(TABLES.into_iter().rev());
-    let tables: Vec<String> = order.filter(|name| there.contains(name)).map(|name| format!("{prefix}{name}")).collect();
-    if dialect.drop.contains("{tables}") {
-        connection.execute(&dialect.drop.replace("{tables}", &tables.join(", ")))?;
-    } else {
-        for table in &tables {
-            connection.execute(&dialect.drop.replace("{table}", table))?;
+    let drop = |tables: Vec<&str>| {
+        let mut tables = tables.into_iter().filter(|name| there.contains(name)).map(|name| format!("{prefix}{name}"));
+        if dialect.drop.contains("{tables}") {
+            let tables: Vec<String> = tables.collect();
+            let drop = || connection.execute(&dialect.drop.replace("{tables}", &tables.join(", "))).map(|_| ());
+            return if tables.is_empty() { Ok(()) } else { drop() };
         }
+        tables.try_for_each(|table| connection.execute(&dialect.drop.replace("{table}", &table)).map(|_| ()))
+    };
+    drop(sql.children_first())?;
+    for routine in routines {
+        connection.execute(routine)?;
     }
-    if dialect.texts == Texts::Postgres {
-        for step in program::steps(sql.drop_procedures()) {
-            connection.execute(&step.sql)?;
-        }
-    }
-    Ok(())
+    drop(TABLES.into_iter().rev().collect())
 }

@@ -8,7 +8,6 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::alone;
 use super::failure::of_command;
-use super::procedures;
 use super::schema::Schema;
 use crate::engine::ownership::Dependent;
 use crate::engine::sql::WorkloadSql;
@@ -43,8 +42,8 @@ pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql)
     if !there.get(METADATA[0]).is_some_and(|relation| relation.is_table) {
         let routines = routines(client, schema).await.map_err(failed)?;
         let tables = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
-        let made = procedures::routines(sql.procedures()).into_iter().map(|made| made.name);
-        let unproven: Vec<&str> = tables.chain(made.filter(|name| routines.contains(*name))).collect();
+        let made = sql.procedure_names().into_iter().filter(|name| routines.contains(*name));
+        let unproven: Vec<&str> = tables.chain(made).collect();
         return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
     let lacks = |table: &str, columns: &[&'static str]| {
@@ -221,6 +220,21 @@ pub async fn is_own_schema(client: &Client, schema: &Schema) -> Result<bool, tok
     let sql = "SELECT obj_description(oid, 'pg_namespace') = $2 FROM pg_catalog.pg_namespace WHERE nspname = $1";
     let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT), (&OWN_SCHEMA, Type::TEXT)]).await?;
     Ok(rows.first().map_or(Ok(None), |row| row.try_get::<_, Option<bool>>(0))?.unwrap_or(false))
+}
+
+/// The text of the manifest.
+pub async fn manifest_text(client: &Client, schema: &Schema) -> Result<String, Error> {
+    let failed = |error| of_command("cannot read the manifest", &error);
+    let query = format!("SELECT manifest FROM {schema}.graymark_manifest");
+    let rows = client.query_typed(&query, &[]).await.map_err(failed)?;
+    let text = rows.first().map(|row| row.try_get::<_, Option<String>>(0)).transpose().map_err(failed)?;
+    Ok(text.flatten().unwrap_or_default())
+}
+
+/// Replaces the text of the manifest.
+pub async fn change_manifest(client: &Client, schema: &Schema, text: &str) -> Result<(), tokio_postgres::Error> {
+    let sql = format!("UPDATE {schema}.graymark_manifest SET manifest = $1");
+    client.execute_typed(&sql, &[(&text, Type::TEXT)]).await.map(|_| ())
 }
 
 /// Marks the load as complete.

@@ -24,14 +24,14 @@ use super::procedures;
 use super::schema::Schema;
 use super::slices;
 use super::stripes;
-use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Guard};
 use crate::engine::load::{
     LoadObserver, Phases, Share, counted_among_others, resumes_load, rows_of_tables, side_by_side,
 };
 use crate::engine::server::postgres::Server;
-use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::Named;
+use crate::engine::sql::{Removal, WorkloadSql};
+use crate::engine::{Error, ownership};
 use crate::result::{LoadReport, Manifest, Procedures};
 use crate::workload::{Part, Population, Rows, Table};
 
@@ -95,8 +95,7 @@ pub async fn load<P: Population>(
     }
     if dialect.procedures {
         phases.begin("procedures");
-        let create = async || client.batch_execute(&schema.sql(sql.procedures())).await;
-        step(&client, &schema, dialect, Lock::Shared, "cannot create the procedures", create).await?;
+        create_procedures(&client, &schema, sql, Lock::Shared, &[]).await?;
     }
 
     if let Some(server) = server.filter(|server| server.stripes().is_some()) {
@@ -224,7 +223,7 @@ pub(super) async fn step(
 /// Creates the tables, or checks that existing ones are an unfinished load of the same manifest.
 async fn prepare(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     if resumes_load(catalog::database_state(client, schema, sql).await?, manifest)? {
-        return Ok(());
+        return if sql.dialect.procedures { procedures::ensure_own(client, schema, sql).await } else { Ok(()) };
     }
     catalog::create(client, schema, sql, manifest).await
 }
@@ -371,6 +370,26 @@ pub(super) async fn count(client: &Client, schema: &Schema, table: &str) -> Resu
     Ok(count.unwrap_or(0).unsigned_abs())
 }
 
+/// Creates the procedures and notes that in the manifest, in one transaction, which drops `former` routines first.
+async fn create_procedures(
+    client: &Client,
+    schema: &Schema,
+    sql: &WorkloadSql,
+    lock: Lock,
+    former: &[Removal],
+) -> Result<(), Error> {
+    procedures::ensure_own(client, schema, sql).await?;
+    let noted = ownership::note_procedures(&catalog::manifest_text(client, schema).await?, sql.procedure_names())?;
+    let create = async || {
+        for routine in former {
+            client.batch_execute(&schema.sql(routine.sql)).await?;
+        }
+        client.batch_execute(&schema.sql(sql.procedures())).await?;
+        catalog::change_manifest(client, schema, &noted).await
+    };
+    step(client, schema, sql.dialect, lock, "cannot create the procedures", create).await
+}
+
 /// Replaces the procedures of a complete load, in one transaction. They are dropped first, because a routine with
 /// another return type cannot be replaced.
 pub async fn renew_procedures(target: &Target, sql: &WorkloadSql) -> Result<(), Error> {
@@ -378,9 +397,8 @@ pub async fn renew_procedures(target: &Target, sql: &WorkloadSql) -> Result<(), 
     let guard = target.connect(&[]).await?;
     claim(&guard, &schema, dialect).await?;
     let client = target.connect(&[]).await?;
-    let text = format!("{}\n{}", schema.sql(sql.drop_procedures()), schema.sql(sql.procedures()));
-    let renew = async || client.batch_execute(&text).await;
-    step(&client, &schema, dialect, Lock::Alone, "cannot make the procedures anew", renew).await?;
+    let (former, _) = procedures::proven(&client, &schema, sql).await?;
+    create_procedures(&client, &schema, sql, Lock::Alone, &former).await?;
     release(&guard).await?;
     match procedures::compare(&client, &schema, sql).await? {
         Procedures::Other(names) => Err(Error::Database(format!(

@@ -361,12 +361,12 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         restore::restore(&self.target, &self.sql::<W>(), manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<(), Error> {
-        removal::drop_tables(&self.target, &self.sql::<W>()).await?;
-        match self.server() {
-            Some(_) => stripes::remove(&self.client().await?).await,
-            None => Ok(()),
+    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
+        let kept = removal::drop_tables(&self.target, &self.sql::<W>()).await?;
+        if self.server().is_some() {
+            stripes::remove(&self.client().await?).await?;
         }
+        Ok(kept)
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

@@ -4,10 +4,11 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
+use super::catalog;
 use super::failure::of_command;
 use super::schema::Schema;
-use crate::engine::Error;
-use crate::engine::sql::WorkloadSql;
+use crate::engine::sql::{Removal, WorkloadSql, is_former};
+use crate::engine::{Error, ownership};
 use crate::result::Procedures;
 use crate::result::procedures::Source;
 
@@ -62,6 +63,55 @@ pub async fn compare(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Res
         let is_own = of_name.peek().is_some() && of_name.all(|kept| *kept == own);
         (made.name, if is_own { Source::Own } else { Source::Other })
     })))
+}
+
+/// The statements that drop Graymark's routines, and the names of the routines that have their parameters but nothing
+/// proves to be Graymark's. A server without procedures is not asked.
+pub async fn proven(
+    client: &Client,
+    schema: &Schema,
+    sql: &WorkloadSql,
+) -> Result<(Vec<Removal>, Vec<&'static str>), Error> {
+    let noted = ownership::noted_procedures(&catalog::manifest_text(client, schema).await?);
+    if noted.is_empty() && !sql.dialect.procedures {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let query = "SELECT prokind::text, lanname::text, prosrc \
+               FROM pg_catalog.pg_proc JOIN pg_catalog.pg_language ON pg_language.oid = prolang \
+               WHERE pg_proc.oid = pg_catalog.to_regprocedure($1)";
+    let failed = |error| of_command("cannot read the procedures", &error);
+    let made = routines(sql.all_procedures());
+    let mut there = Vec::new();
+    let removals = sql.removals();
+    for removal in removals.iter().filter(|removal| !noted.iter().any(|noted| noted == removal.name)) {
+        let target = schema.sql(removal.target);
+        let rows = client.query_typed(query, &[(&&*target, Type::TEXT)]).await.map_err(failed)?;
+        let Some(row) = rows.first() else { continue };
+        let read = |at| row.try_get::<_, String>(at).map_err(failed);
+        let (kind, language, body) = (read(0)?, read(1)?, read(2)?);
+        let is_own = |made: &Routine<'_>| {
+            made.name == removal.name
+                && (made.kind, made.language) == (&*kind, &*language)
+                && schema.sql(made.body) == body
+        };
+        // Texts of earlier versions name the workload as the schema.
+        let usual = body.replace(&format!("{schema}."), &format!("{}.", sql.name));
+        let source = match made.iter().any(is_own) {
+            true => Source::Own,
+            false if is_former(removal.name, &usual) => Source::Former,
+            false => Source::Other,
+        };
+        there.push((removal.name, source));
+    }
+    let unproven = ownership::unproven_procedures(there.iter().copied(), &noted);
+    let is_proven = |removal: &Removal| !unproven.contains(&removal.name);
+    Ok((removals.into_iter().filter(is_proven).collect(), unproven))
+}
+
+/// An error if nothing proves that Graymark made one of the routines that have its names and parameters.
+pub async fn ensure_own(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), Error> {
+    let (_, unproven) = proven(client, schema, sql).await?;
+    ownership::ensure_own_procedures(&unproven)
 }
 
 #[cfg(test)]

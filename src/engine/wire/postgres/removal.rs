@@ -8,17 +8,17 @@ use super::connect::Target;
 use super::failure::of_command;
 use super::load::{Lock, begin, claim, release};
 use super::schema::Schema;
-use super::{catalog, holders};
+use super::{catalog, holders, procedures};
 use crate::engine::dialect::Guard;
-use crate::engine::sql::WorkloadSql;
+use crate::engine::sql::{Removal, WorkloadSql};
 use crate::engine::{Error, ownership};
 use crate::visible::one_line;
 
 const CANNOT: &str = "cannot remove the tables";
 
 /// Drops the workload's tables, its procedures and Graymark's own tables; the schema too, if Graymark created it and
-/// nothing else is in it.
-pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error> {
+/// nothing else is in it. Returns the names of the routines that it left alone.
+pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<Vec<String>, Error> {
     let schema = target.schema(sql.name);
     let guard = target.connect(&[]).await?;
     claim(&guard, &schema, sql.dialect).await?;
@@ -32,15 +32,19 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error
             only_own_columns(&client, &schema, sql).await?;
             executed(&client, &schema, catalog::remove_alone(&client, &schema, sql)).await?;
         }
-        return Ok(());
+        return Ok(Vec::new());
     }
+    let mut kept = Vec::new();
     executed(&client, &schema, begin(&client, &schema, sql.dialect, Lock::Alone)).await?;
     if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
         only_own_columns(&client, &schema, sql).await?;
-        executed(&client, &schema, remove(&client, &schema, sql)).await?;
+        let (routines, unproven) = procedures::proven(&client, &schema, sql).await?;
+        executed(&client, &schema, remove(&client, &schema, sql, &routines)).await?;
+        kept.extend(unproven.into_iter().map(str::to_owned));
     }
     executed(&client, &schema, client.batch_execute("COMMIT")).await?;
-    release(&guard).await
+    release(&guard).await?;
+    Ok(kept)
 }
 
 /// An error if somebody has added columns to the tables.
@@ -50,13 +54,19 @@ async fn only_own_columns(client: &Client, schema: &Schema, sql: &WorkloadSql) -
 }
 
 /// Without CASCADE: if another object depends on it, the server refuses, and the whole transaction is rolled back.
-async fn remove(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), tokio_postgres::Error> {
+async fn remove(
+    client: &Client,
+    schema: &Schema,
+    sql: &WorkloadSql,
+    routines: &[Removal],
+) -> Result<(), tokio_postgres::Error> {
     let tables = sql.tables.iter().map(|table| table.name).chain(catalog::METADATA);
     let tables: Vec<String> = tables.map(|name| format!("{schema}.{name}")).collect();
     let own = catalog::is_own_schema(client, schema).await?;
-    client
-        .batch_execute(&format!("DROP TABLE IF EXISTS {};\n{}", tables.join(", "), schema.sql(sql.drop_procedures())))
-        .await?;
+    client.batch_execute(&format!("DROP TABLE IF EXISTS {}", tables.join(", "))).await?;
+    for routine in routines {
+        client.batch_execute(&schema.sql(routine.sql)).await?;
+    }
     if !own {
         return Ok(());
     }

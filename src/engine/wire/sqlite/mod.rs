@@ -225,11 +225,11 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         restore::restore(&self.sql::<W>(), self, manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<(), Error> {
+    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
         if !is_there(&self.options) {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        removal::drop_tables(&self.sql::<W>(), self, &self.connect()?)
+        removal::drop_tables(&self.sql::<W>(), self, &self.connect()?).map(|()| Vec::new())
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

@@ -15,7 +15,7 @@ use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::wire::odbc::failure::Diagnostic;
 use crate::engine::wire::odbc::parameter::Param;
 use crate::engine::wire::odbc::statement::Statement;
-use crate::engine::{DatabaseState, Error};
+use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::{LoadReport, LoadStep, Manifest};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Column, ColumnKind, Part, Population, Rows, Table};
@@ -44,9 +44,15 @@ pub(super) fn load(
         let state = catalog::database_state(sql, &connection);
         state.map_err(|error| target.explain_query("cannot read the state of the tables", error))
     };
+    let ensure_own = || {
+        let (_, unproven) = procedures::proven(sql, &connection, false)
+            .map_err(|error| target.explain_query("cannot read the procedures", error))?;
+        ownership::ensure_own_procedures(&unproven)
+    };
     if let DatabaseState::Unfinished(found) = state()?
         && found == *manifest
     {
+        ensure_own()?;
         removal::drop_tables(sql, target, &connection)?;
     }
     match state()? {
@@ -77,6 +83,7 @@ pub(super) fn load(
         connection.execute(key.sql).map_err(refused("cannot make an index"))?;
     }
     phases.begin("procedures");
+    ensure_own()?;
     procedures::make(sql, &connection).map_err(refused("cannot make a procedure"))?;
     phases.begin("checkpoint");
     connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;

@@ -200,7 +200,7 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         Err(self.sql::<W>().no_restore())
     }
 
-    async fn drop_tables(&self) -> Result<(), Error> {
+    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
         removal::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?)
     }
 

@@ -1,7 +1,9 @@
 //! Creates the stored procedures, and compares them with those on the server.
 
+use super::catalog;
 use super::connect::QueryError;
 use crate::engine::Failure;
+use crate::engine::ownership;
 use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::wire::odbc::failure::Diagnostic;
@@ -17,8 +19,30 @@ pub(super) fn make(sql: &WorkloadSql, connection: &Connection) -> Result<(), Dia
     Ok(())
 }
 
-/// Compares the procedures with those of this program. The server stores their whole text.
+/// The procedures that are Graymark's, and those that nothing proves to be. A complete load has refused those of others
+/// and created them all; of an unfinished one, only those with this program's source are known to be Graymark's.
+pub(super) fn proven(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    complete: bool,
+) -> Result<(Vec<&'static str>, Vec<&'static str>), QueryError> {
+    let noted: Vec<String> =
+        if complete { sql.procedure_names().into_iter().map(str::to_owned).collect() } else { Vec::new() };
+    let kept = catalog::procedures(sql, connection)?;
+    let there: Vec<(&str, Source)> =
+        sources(sql, connection)?.into_iter().filter(|(name, _)| kept.contains(*name)).collect();
+    let unproven = ownership::unproven_procedures(there.iter().copied(), &noted);
+    let proven = there.iter().map(|(name, _)| *name).filter(|name| !unproven.contains(name));
+    Ok((proven.collect(), unproven))
+}
+
+/// Compares the procedures with those of this program.
 pub(super) fn compare(sql: &WorkloadSql, connection: &Connection) -> Result<Procedures, QueryError> {
+    sources(sql, connection).map(Procedures::of)
+}
+
+/// The source of each procedure. The server stores their whole text.
+fn sources(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<(&'static str, Source)>, QueryError> {
     let mut found = Vec::new();
     for procedure in script::statements(sql.procedures()) {
         let name = procedure.name;
@@ -44,5 +68,5 @@ pub(super) fn compare(sql: &WorkloadSql, connection: &Connection) -> Result<Proc
         };
         found.push((name, if own { Source::Own } else { Source::Other }));
     }
-    Ok(Procedures::of(found))
+    Ok(found)
 }

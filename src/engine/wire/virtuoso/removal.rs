@@ -1,19 +1,21 @@
 //! Drops the workload's tables: only those that the manifest proves to be Graymark's, and only without dependents.
 
-use super::catalog::{Claim, MANIFEST, database_state, procedures, tables};
+use super::catalog::{Claim, MANIFEST, database_state, tables};
 use super::connect::{QueryError, Target};
+use super::procedures;
 use crate::engine::ownership::Dependent;
-use crate::engine::sql::{WorkloadSql, script};
+use crate::engine::sql::WorkloadSql;
 use crate::engine::wire::odbc::driver::Connection;
-use crate::engine::{Error, ownership};
+use crate::engine::{DatabaseState, Error, ownership};
 
 /// Drops the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they
-/// are Graymark's. DROP TABLE cannot be rolled back: dependents are checked first.
-pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Connection) -> Result<(), Error> {
+/// are Graymark's. DROP TABLE cannot be rolled back: dependents are checked first. Returns the procedures that it left
+/// alone.
+pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Connection) -> Result<Vec<String>, Error> {
     let cannot = |error| target.explain_query("cannot drop the tables", error);
     let state = database_state(sql, connection).map_err(cannot)?;
     if !ownership::can_drop(state.clone())? {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let claim = Claim::acquire(sql, target)?;
     if database_state(sql, connection).map_err(cannot)? != state {
@@ -30,19 +32,21 @@ pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Conne
     }
     // It is a lock on a table that is dropped.
     claim.release().map_err(|diagnostic| cannot(diagnostic.into()))?;
-    remove(sql, connection).map_err(cannot)
+    let complete = !matches!(state, DatabaseState::Unfinished(_));
+    let kept = remove(sql, connection, complete).map_err(cannot)?;
+    Ok(kept.into_iter().map(str::to_owned).collect())
 }
 
-fn remove(sql: &WorkloadSql, connection: &Connection) -> Result<(), QueryError> {
-    let kept = procedures(sql, connection)?;
-    for procedure in script::statements(sql.procedures()).iter().filter(|made| kept.contains(made.name)) {
-        connection.execute(&format!("DROP PROCEDURE {}.DBA.{}", sql.name, procedure.name))?;
+fn remove(sql: &WorkloadSql, connection: &Connection, complete: bool) -> Result<Vec<&'static str>, QueryError> {
+    let (procedures, kept) = procedures::proven(sql, connection, complete)?;
+    for procedure in procedures {
+        connection.execute(&format!("DROP PROCEDURE {}.DBA.{procedure}", sql.name))?;
     }
     let there = tables(sql, connection)?;
     for table in sql.tables.iter().map(|table| table.name).chain([MANIFEST]).filter(|name| there.contains(*name)) {
         connection.execute(&format!("DROP TABLE {}.DBA.{table}", sql.name))?;
     }
-    Ok(())
+    Ok(kept)
 }
 
 /// Foreign keys of other tables, and views, that depend on the workload's tables.

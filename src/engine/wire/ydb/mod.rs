@@ -144,8 +144,8 @@ impl<W: SqlWorkload> Engine<W> for Ydb {
         Err(self.sql::<W>().no_restore())
     }
 
-    async fn drop_tables(&self) -> Result<(), Error> {
-        removal::drop_tables(&mut self.link::<W>().await?, &self.sql::<W>()).await
+    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
+        removal::drop_tables(&mut self.link::<W>().await?, &self.sql::<W>()).await.map(|()| Vec::new())
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
