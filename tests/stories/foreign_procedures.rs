@@ -323,4 +323,44 @@ mod over_odbc {
         assert_eq!(on(&place.url(), &["drop"]).code, Some(0));
         assert_eq!(column(&user, functions), Vec::<String>::new());
     }
+
+    /// A drop that the server stops in the middle keeps the manifest, so that it can be continued.
+    #[test]
+    fn a_drop_that_fails_in_the_middle_is_continued() {
+        let Some(place) = Place::mariadb() else { return };
+        let (directory, user) = (TempDir::new().unwrap(), connect(&place));
+        let Place::Mariadb(server) = &place else { panic!("another server") };
+        let sql = |text: &str| user.execute(text).map(|_| ()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        sql("CREATE DATABASE hid");
+        sql(&format!("CREATE USER lim IDENTIFIED BY '{}'", server.password()));
+        sql("GRANT ALL ON bench.* TO lim");
+        let lim = place.url().replace("UID=root", "UID=lim");
+        assert_ne!(lim, place.url());
+        let on = |arguments: &[&str]| {
+            let (command, more) = arguments.split_first().unwrap();
+            run(directory.path(), &[&[*command, "debitcredit", "--db", &lim], more].concat())
+        };
+        assert_eq!(on(&["load", "-b", "1", "--foreign-keys"]).code, Some(0));
+        // A view in the place of a table is named, and nothing is dropped.
+        let all = column(&user, TABLES);
+        sql("RENAME TABLE history TO kept");
+        sql("CREATE VIEW history AS SELECT * FROM kept");
+        for command in [&["drop"][..], &["check"]] {
+            on(command).refused(DATABASE, &["history is no table, but a view"]);
+        }
+        sql("DROP VIEW history");
+        sql("RENAME TABLE kept TO history");
+        assert_eq!(column(&user, TABLES), all);
+
+        sql("CREATE TABLE hid.t (b INTEGER, FOREIGN KEY (b) REFERENCES bench.branch (branch_id))");
+        sql("INSERT INTO hid.t SELECT branch_id FROM branch");
+        for cannot in ["cannot drop the other tables; already dropped: ", "cannot remove the tables"] {
+            on(&["drop"]).refused(DATABASE, &["a foreign key constraint fails", cannot]);
+            assert_eq!(column(&user, TABLES), ["branch", "graymark_manifest", "graymark_parts"]);
+        }
+        assert_eq!(column(&user, "SELECT CAST(b AS CHAR) FROM hid.t").len(), 1);
+        sql("DROP DATABASE hid");
+        assert_eq!(on(&["drop"]).code, Some(0));
+        assert_eq!(column(&user, TABLES), Vec::<String>::new());
+    }
 }

@@ -33,7 +33,8 @@ pub struct OdbcWords {
     pub words: &'static [(&'static str, &'static str)],
     /// Sent before tables are dropped, so that their own foreign keys do not prevent it.
     pub before_drop: &'static [&'static str],
-    /// Drops `{table}`, or all `{tables}` at once; never with dependent objects.
+    /// Drops `{table}`, or all `{tables}` of the workload at once, then those of Graymark: MariaDB then drops none while
+    /// another session holds locks on one. Never with dependent objects.
     pub drop: &'static str,
 }
 

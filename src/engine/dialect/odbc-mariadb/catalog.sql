@@ -22,3 +22,8 @@ HAVING COUNT(*) > 0;
 SELECT routine_name, routine_definition
   FROM information_schema.routines
  WHERE routine_schema = DATABASE() AND routine_type = 'PROCEDURE';
+
+-- name: views
+SELECT table_name
+  FROM information_schema.tables
+ WHERE table_schema = DATABASE() AND table_type <> 'BASE TABLE';

@@ -228,6 +228,9 @@ pub(super) fn database_state(
             manifest.format
         ));
     }
+    if let Some(name) = no_table(sql, connection, dialect).map_err(|error| look(&error))? {
+        return foreign(format!("{name} is no table, but a view"));
+    }
     for table in sql.tables.iter().filter(|table| there.contains(&table.name)) {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         match connection.query(&format!("SELECT {} FROM {} WHERE 1 = 0", columns.join(", "), table.name)) {
@@ -245,6 +248,14 @@ pub(super) fn database_state(
         None if complete == "1" => DatabaseState::Complete(manifest),
         _ => DatabaseState::Unfinished(manifest),
     })
+}
+
+/// A view that has the name of one of the workload's tables, as far as the dialect can ask: where a drop cannot be rolled
+/// back, it would stop it in the middle.
+fn no_table(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<Option<&'static str>, Diagnostic> {
+    let views = ask(connection, dialect, "views")?.unwrap_or_default();
+    let is_view = |name: &&str| views.rows.iter().any(|row| row.text(0).is_ok_and(|view| view == *name));
+    Ok(sql.tables.iter().map(|table| table.name).chain(TABLES).find(is_view))
 }
 
 /// The text of the manifest.
