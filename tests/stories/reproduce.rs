@@ -191,7 +191,8 @@ fn nothing_works_beside_a_command_that_goes_on() {
 fn a_sweep_among_the_steps_goes_on_where_it_was() {
     let place = TempDir::new().unwrap();
     let run_step = "run debitcredit --clients {each} --ramp-up 0s --duration {time} --check none";
-    let grid = "sweep grid debitcredit warehouses=1 clients={each} --ramp-up 0s --duration {time} --repeats 2";
+    let grid =
+        "sweep grid debitcredit warehouses=1 clients={each} --steady 0s --ramp-up 0s --duration {time} --repeats 2";
     fs::write(place.path().join("paper.toml"), PAPER.replace(run_step, grid)).unwrap();
     let mut working = start(graymark(place.path(), &["reproduce", "paper.toml", "--minutes", "0.5", "--out", "there"]));
     working.wait_for("sweep: 1 point done, 1 left");
