@@ -150,7 +150,7 @@ impl ProbedServer for Server {
             let done = conn.query_drop(made.sql).await;
             done.map_err(|error| of_command(&format!("cannot make {} of {}", made.name, sql.name), &error))?;
         }
-        procedures::create(&mut conn, sql).await?;
+        procedures::make(&mut conn, sql).await?;
         Connection::open(&self.target, place, sql.dialect, &sql.commands(via)?, level.words()).await?;
         let mut only = [check::Replica { node: String::new(), conn }];
         check::check(&mut only, sql, &mut |_| {}).await?;

@@ -20,14 +20,20 @@ const NO_PROCEDURE: u16 = 1305;
 /// If nothing proves that Graymark made one of these names; then no procedure is changed.
 pub async fn create(conn: &mut Conn, sql: &WorkloadSql) -> Result<(), Error> {
     ensure_own(conn, sql).await?;
+    make(conn, sql).await?;
+    let manifest = ownership::note_procedures(&catalog::manifest_text(conn).await?, sql.procedure_names())?;
+    let noted = conn.exec_drop("UPDATE graymark_manifest SET manifest = ?", (manifest,)).await;
+    noted.map_err(|error| of_command("cannot note the procedures", &error))
+}
+
+/// Creates or replaces the procedures in the connection's database, which is Graymark's.
+pub async fn make(conn: &mut Conn, sql: &WorkloadSql) -> Result<(), Error> {
     for procedure in script::statements(sql.procedures()) {
         let failed = |error| of_command(&format!("cannot create the procedure {}", procedure.name), &error);
         conn.query_drop(format!("DROP PROCEDURE IF EXISTS {}", procedure.name)).await.map_err(failed)?;
         conn.query_drop(procedure.sql).await.map_err(failed)?;
     }
-    let manifest = ownership::note_procedures(&catalog::manifest_text(conn).await?, sql.procedure_names())?;
-    let noted = conn.exec_drop("UPDATE graymark_manifest SET manifest = ?", (manifest,)).await;
-    noted.map_err(|error| of_command("cannot note the procedures", &error))
+    Ok(())
 }
 
 /// An error if nothing proves that Graymark made one of the procedures in the connection's database.
