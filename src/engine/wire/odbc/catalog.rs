@@ -250,8 +250,8 @@ pub(super) fn database_state(
     })
 }
 
-/// A view that has the name of one of the workload's tables, as far as the dialect can ask: where a drop cannot be rolled
-/// back, it would stop it in the middle.
+/// A view that has the name of one of the workload's tables, as far as the dialect can ask. It would stop a drop in the
+/// middle where that cannot be rolled back.
 fn no_table(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<Option<&'static str>, Diagnostic> {
     let views = ask(connection, dialect, "views")?.unwrap_or_default();
     let is_view = |name: &&str| views.rows.iter().any(|row| row.text(0).is_ok_and(|view| view == *name));
