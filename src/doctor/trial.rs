@@ -94,7 +94,7 @@ fn run_of(seconds: u32, url: &DatabaseUrl, via: Via, timeout: Option<u32>, stop:
     let outcome = run.start().map_err(|error| error.to_string())?.ok_or("stopped")?;
     let summary = &outcome.summary;
     let completed: u64 = summary.transactions.values().map(|of_type| of_type.completed).sum();
-    let failed: u64 = summary.outcomes.values().map(|outcomes| outcomes.failed).sum();
+    let failed: u64 = summary.outcomes.values().map(|outcomes| outcomes.all_failed()).sum();
     let agrees = match summary.database.agrees {
         Some(true) => "the database has the same effects",
         Some(false) => "the database has different effects",

@@ -45,8 +45,10 @@ impl FailedCheck {
 pub struct Incidents {
     /// The outcomes of all requested transactions, by type; empty if the record does not have them.
     pub outcomes: BTreeMap<String, Outcomes>,
-    /// Transactions that failed, retries included.
+    /// Transactions that failed after all retries, or were given up.
     pub failed: u64,
+    /// Of these, transactions without a response by the end of the run.
+    pub given_up: u64,
     /// Types that were requested, but of which none completed.
     pub idle: Vec<String>,
     /// Types of which some completed, but none within the measurement interval although they were requested in it.
@@ -56,6 +58,8 @@ pub struct Incidents {
     pub open_at_end: u64,
     /// The longest wait among these, in seconds.
     pub longest_open_s: f64,
+    /// Whether these waits are among the response times: the outcome of the transactions is unknown.
+    pub open_measured: bool,
     /// More transactions failed than allowed, or nothing completed, of a type or at all.
     pub beyond_allowed: bool,
     /// The share of each type that may fail, from 0 to 1.
@@ -80,7 +84,7 @@ impl Incidents {
     /// The incidents of a run.
     pub fn of(summary: &Summary) -> Incidents {
         let outcomes = summary.outcomes.clone();
-        let named = outcomes.values().fold(0_u64, |sum, of| sum.saturating_add(of.failed));
+        let named = outcomes.values().fold(0_u64, |sum, of| sum.saturating_add(of.all_failed()));
         // Records of older versions have only the errors.
         let failed =
             if outcomes.is_empty() { summary.errors.values().fold(0, |sum, of| of.saturating_add(sum)) } else { named };
@@ -95,15 +99,22 @@ impl Incidents {
             .filter(|(_, of)| of.completed > 0 && stuck(of, summary.interval_s))
             .map(|(name, _)| name.clone())
             .collect();
-        let open = outcomes.iter().filter(|(name, of)| {
-            let longest_s = summary.transactions.get(*name).map_or(0.0, |of_type| of_type.response_ms.max / 1e3);
-            // The wait for a transaction that was given up is itself among the response times.
-            let given_up = summary.connections.abandoned > 0 && of.unknown > 0;
-            of.longest_open_s >= MIN_OPEN_S && (given_up || of.longest_open_s > LONG_OPEN_FACTOR * longest_s)
-        });
-        let (open_at_end, longest_open_s) = open.fold((0_u64, 0.0_f64), |(count, longest), (_, of)| {
-            (count.saturating_add(of.open_at_end), longest.max(of.longest_open_s))
-        });
+        let beyond_measured = |name: &String, of: &Outcomes| {
+            let longest_s = summary.transactions.get(name).map_or(0.0, |of_type| of_type.response_ms.max / 1e3);
+            of.longest_open_s > LONG_OPEN_FACTOR * longest_s
+        };
+        // The wait for a transaction that was given up is itself among the response times. After a stop it is no
+        // failure, and would not be told otherwise.
+        let stopped = |of: &Outcomes| summary.interrupted && summary.connections.abandoned > 0 && of.unknown > 0;
+        let open = outcomes
+            .iter()
+            .filter(|(name, of)| of.longest_open_s >= MIN_OPEN_S && (stopped(of) || beyond_measured(name, of)));
+        let (mut open_at_end, mut longest_open_s, mut open_measured) = (0_u64, 0.0_f64, true);
+        for (name, of) in open {
+            open_at_end = open_at_end.saturating_add(of.open_at_end);
+            longest_open_s = longest_open_s.max(of.longest_open_s);
+            open_measured &= !beyond_measured(name, of);
+        }
         let beyond = |of: &Outcomes| of.failed_share() > summary.allowed_errors;
         let unnamed = outcomes.is_empty() && failed > 0;
         // An early end is a reason for nothing, unless sessions had to be given up.
@@ -115,6 +126,7 @@ impl Incidents {
         let outages = || connections.outages.iter();
         Incidents {
             failed,
+            given_up: outcomes.values().fold(0, |sum, of| sum.saturating_add(of.given_up)),
             beyond_allowed: unnamed
                 || nothing
                 || !idle.is_empty()
@@ -124,6 +136,7 @@ impl Incidents {
             idle_within,
             open_at_end,
             longest_open_s,
+            open_measured: open_measured && open_at_end > 0,
             allowed: summary.allowed_errors,
             lost: connections.lost,
             lost_commits: connections.lookup.as_ref().map_or(0, |lookup| lookup.acknowledged.lost),
@@ -144,6 +157,7 @@ impl Incidents {
             sum.completed = sum.completed.saturating_add(of.completed);
             sum.failed = sum.failed.saturating_add(of.failed);
             sum.unknown = sum.unknown.saturating_add(of.unknown);
+            sum.given_up = sum.given_up.saturating_add(of.given_up);
             sum.within_interval = sum.within_interval.zip(of.within_interval).map(|(mine, of)| mine.saturating_add(of));
             sum.open_at_end = sum.open_at_end.saturating_add(of.open_at_end);
             sum.longest_open_s = sum.longest_open_s.max(of.longest_open_s);
@@ -155,8 +169,11 @@ impl Incidents {
         join(&mut self.idle, &other.idle);
         join(&mut self.idle_within, &other.idle_within);
         self.failed_checks.extend(&other.failed_checks);
+        let open_in = |one: &Incidents| one.open_at_end == 0 || one.open_measured;
         Incidents {
             failed: self.failed.saturating_add(other.failed),
+            given_up: self.given_up.saturating_add(other.given_up),
+            open_measured: (self.open_measured || other.open_measured) && open_in(&self) && open_in(other),
             beyond_allowed: self.beyond_allowed || other.beyond_allowed,
             allowed: self.allowed.max(other.allowed),
             lost: self.lost.saturating_add(other.lost),
@@ -199,7 +216,7 @@ const STANDSTILL_S: f64 = 5.0;
 /// Whether no transaction of a type completed within the interval although it was requested: all failed, or waited.
 fn stuck(of: &Outcomes, interval_s: f64) -> bool {
     let waited = of.longest_open_s >= STUCK_S.max(STUCK_SHARE * interval_s);
-    of.within_interval == Some(0) && (waited || of.failed > 0)
+    of.within_interval == Some(0) && (waited || of.all_failed() > 0)
 }
 
 /// Seconds of the interval in which nothing completed although there were connections, if they are worth reporting.
@@ -224,8 +241,9 @@ pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
     if incidents.outcomes.is_empty() && incidents.failed == 0 {
         return rule.not_tested("the summary does not have the outcomes of the transactions");
     }
-    let by_type = incidents.outcomes.iter().filter(|(_, of)| of.failed > 0);
-    let by_type: Vec<String> = by_type.map(|(name, of)| format!("{name}: {} of {}", of.failed, of.asked())).collect();
+    let by_type = incidents.outcomes.iter().filter(|(_, of)| of.all_failed() > 0);
+    let by_type: Vec<String> =
+        by_type.map(|(name, of)| format!("{name}: {} of {}", of.all_failed(), of.asked())).collect();
     let held = incidents.failed == 0 && !incidents.beyond_allowed;
     let value = if held { "none".to_owned() } else { incidents.failed.to_string() };
     let idle = incidents.idle.iter().map(|name| format!("no {name} completed"));
@@ -239,6 +257,7 @@ pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::summary::State;
 
     #[test]
     fn a_check_that_failed_or_was_not_done_fails_the_run() {
@@ -261,15 +280,25 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_what_was_given_up_is_told_although_it_is_the_longest_response_time() {
+    fn what_was_given_up_is_a_failure_unless_the_run_was_stopped() {
         let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
         let outcomes =
             Outcomes { completed: 9, unknown: 1, open_at_end: 1, longest_open_s: 4.9, ..Outcomes::default() };
         summary.outcomes.insert("new_order".to_owned(), outcomes);
         summary.transactions.get_mut("new_order").unwrap().response_ms.max = 4_907.0;
-        assert_eq!(Incidents::of(&summary).open_at_end, 0);
+        assert_eq!((Incidents::of(&summary).open_at_end, Incidents::of(&summary).failed), (0, 0));
         summary.connections.abandoned = 1;
-        let incidents = Incidents::of(&summary);
-        assert_eq!((incidents.open_at_end, incidents.longest_open_s), (1, 4.9));
+        summary.interrupted = true;
+        let stopped = Incidents::of(&summary);
+        assert_eq!((stopped.open_at_end, stopped.longest_open_s, stopped.open_measured), (1, 4.9, true));
+        assert!(!stopped.fail());
+        summary.interrupted = false;
+        summary.outcomes.get_mut("new_order").unwrap().given_up = 1;
+        let ended = Incidents::of(&summary);
+        assert_eq!((ended.failed, ended.given_up, ended.open_at_end), (1, 1, 0));
+        assert!(ended.beyond_allowed && ended.fail());
+        assert_eq!(failures("2.3.6", &summary).state, State::Broken);
+        summary.allowed_errors = 0.1;
+        assert!(!Incidents::of(&summary).beyond_allowed);
     }
 }

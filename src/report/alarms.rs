@@ -144,11 +144,14 @@ fn failures(incidents: &Incidents) -> Option<String> {
             asked => format!(" of {} ({})", count(asked), percent(incidents.failed as f64 / asked as f64)),
         };
         text = format!("{} transactions{of} failed", count(incidents.failed));
-        let mut types: Vec<_> = incidents.outcomes.iter().filter(|(_, of)| of.failed > 0).collect();
+        let mut types: Vec<_> = incidents.outcomes.iter().filter(|(_, of)| of.all_failed() > 0).collect();
         types.sort_by(|(_, one), (_, other)| other.failed_share().total_cmp(&one.failed_share()));
         let types: Vec<String> =
             types.iter().map(|(name, of)| format!("{} {}", transaction(name), percent(of.failed_share()))).collect();
         text.push_str(&if types.is_empty() { ".".to_owned() } else { format!(": {}.", types.join(", ")) });
+        if incidents.given_up > 0 {
+            text.push_str(&format!(" {} had no response by the end of the run.", count(incidents.given_up)));
+        }
     }
     if !incidents.idle.is_empty() {
         text.push_str(&format!(" No {} completed.", names(&incidents.idle, " and no ")));
@@ -188,10 +191,8 @@ fn left_open(incidents: &Incidents) -> Option<String> {
     let open = plural(incidents.open_at_end, "transaction was", "transactions were");
     let longest = seconds(incidents.longest_open_s);
     (incidents.open_at_end > 0).then(|| {
-        format!(
-            "{open} still under way when the measurement ended, one for {longest} by then; the response times do \
-             not hold that."
-        )
+        let measured = if incidents.open_measured { "" } else { "; the response times do not hold that" };
+        format!("{open} still under way when the measurement ended, one for {longest} by then{measured}.")
     })
 }
 

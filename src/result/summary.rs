@@ -263,12 +263,17 @@ pub struct Outcomes {
     pub completed: u64,
     /// Failed after all retries.
     pub failed: u64,
-    /// Unknown, because the connection was lost during the commit.
+    /// Unknown, because the connection was lost during the commit or the transaction was given up.
     pub unknown: u64,
+    /// Of `unknown`: no response by the end of the run, which waits `--timeout` after the interval. They count as
+    /// failed; 0 if the run was stopped, which waits for less.
+    #[serde(default)]
+    pub given_up: u64,
     /// Number of `completed` that ended within the measurement interval; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_interval: Option<u64>,
-    /// Transactions in progress when the measurement interval ended: no response time includes them.
+    /// Transactions in progress when the measurement interval ended. The response times include only those of which
+    /// the outcome is unknown.
     #[serde(default)]
     pub open_at_end: u64,
     /// The longest wait of these within the measurement interval, in seconds.
@@ -282,9 +287,14 @@ impl Outcomes {
         self.completed.saturating_add(self.failed).saturating_add(self.unknown)
     }
 
-    /// The share that failed, from 0 to 1.
+    /// Transactions that failed or were given up.
+    pub fn all_failed(&self) -> u64 {
+        self.failed.saturating_add(self.given_up)
+    }
+
+    /// The share that failed or was given up, from 0 to 1.
     pub fn failed_share(&self) -> f64 {
-        if self.asked() > 0 { self.failed as f64 / self.asked() as f64 } else { 0.0 }
+        if self.asked() > 0 { self.all_failed() as f64 / self.asked() as f64 } else { 0.0 }
     }
 }
 

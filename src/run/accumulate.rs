@@ -105,11 +105,14 @@ impl OutcomeCounts {
     pub(super) fn cut_off(&mut self, transaction: usize, under_way: bool, waited_s: Option<f64>) {
         let Some(sum) = self.0.get_mut(transaction) else { return };
         sum.unknown += u64::from(under_way);
+        sum.given_up += u64::from(under_way);
         sum.open_at_end += 1;
         sum.longest_open_s = sum.longest_open_s.max(waited_s.unwrap_or_default());
     }
 
-    pub(super) fn by_name<W: Workload>(&self) -> BTreeMap<String, Outcomes> {
-        W::TRANSACTIONS.iter().zip(&self.0).map(|(name, outcomes)| ((*name).to_owned(), *outcomes)).collect()
+    /// The outcomes by type. A run that was stopped waits too briefly to call a transaction in progress a failure.
+    pub(super) fn by_name<W: Workload>(&self, stopped: bool) -> BTreeMap<String, Outcomes> {
+        let of = |outcomes: &Outcomes| Outcomes { given_up: if stopped { 0 } else { outcomes.given_up }, ..*outcomes };
+        W::TRANSACTIONS.iter().zip(&self.0).map(|(name, outcomes)| ((*name).to_owned(), of(outcomes))).collect()
     }
 }

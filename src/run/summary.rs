@@ -109,7 +109,7 @@ pub(super) fn summarise<W: Workload>(
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let completed = interval.transactions.iter().map(|transaction| transaction.counted).sum::<u64>();
     let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.counted);
-    let outcomes = accumulated.outcomes.by_name::<W>();
+    let outcomes = accumulated.outcomes.by_name::<W>(after.interrupted);
     let counters = timeline.counters(totals.interval_s);
     let per = |count: u64, time: f64| if time > 0.0 { count as f64 / time } else { 0.0 };
     let mut summary = Summary {

@@ -315,6 +315,10 @@ pub fn breaches() -> Vec<(Told, Change)> {
         ),
         (
             ("2.3.6", "transactions that failed"),
+            outcomes("payment", Outcomes { completed: 300_000, unknown: 1, given_up: 1, ..Outcomes::default() }),
+        ),
+        (
+            ("2.3.6", "transactions that failed"),
             change(|summary| {
                 summary.outcomes.insert("delivery".into(), Outcomes { unknown: 1, ..Outcomes::default() });
                 summary.pacing.as_mut().unwrap().result_lines = Some(0);
