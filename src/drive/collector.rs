@@ -244,6 +244,7 @@ impl Collector<'_> {
         let totals = &mut self.totals;
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;
+        totals.unreadable += part.unreadable;
         totals.unfinished += part.unfinished;
         self.of_hosts.add(&part.hosts);
         totals.trips.add(&part.trips);

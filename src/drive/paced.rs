@@ -186,7 +186,12 @@ impl<W: Workload> TerminalScheduler<W> {
                 () = stop.wait() => {}
             }
         }
-        stats.borrow_mut().totals.unfinished += monitor.clear();
+        let (dropped, now) = (monitor.clear(), Instant::now());
+        stats.borrow_mut().totals.unfinished += dropped.len() as u64;
+        for Request { intended, deferred, input, .. } in dropped {
+            let asked = PendingTransaction { transaction: W::transaction(&input), intended, taken: now, deferred };
+            stats.borrow().cut_off::<W>(asked, now);
+        }
     }
 }
 

@@ -78,11 +78,11 @@ impl PhaseTimes {
         (now.min(f64::from(self.seconds())) - intended.max(f64::from(self.ramp_up()))).max(0.0)
     }
 
-    /// How long a user has waited without an answer during the measurement interval; `None` for a user of another
-    /// phase. Times are seconds since the run's start.
+    /// How long a user has waited without an answer during the measurement interval; `None` for a user who did not wait
+    /// in it. Times are seconds since the run's start.
     pub(super) fn waited(&self, intended: f64, now: f64) -> Option<f64> {
-        let measured = self.phase_at(intended) == Phase::Measurement;
-        measured.then(|| self.within_interval(intended, now))
+        let within = self.within_interval(intended, now);
+        (within > 0.0).then_some(within)
     }
 
     /// Adds the moment of the run's start.
@@ -172,7 +172,8 @@ mod tests {
         assert!(!phases.is_open(30.6));
         let found = [31.9, 32.0, 41.9, 42.0].map(|at| phases.phase_at(at));
         assert_eq!(found, [Phase::RampUp, Phase::Measurement, Phase::Measurement, Phase::WindDown]);
-        assert_eq!((phases.waited(40.0, 99.0), phases.waited(31.0, 40.0)), (Some(2.0), None));
+        let waited = [(40.0, 99.0), (31.0, 40.0), (1.0, 2.0)].map(|(intended, now)| phases.waited(intended, now));
+        assert_eq!(waited, [Some(2.0), Some(8.0), None], "the wait of the ramp-up does not count");
         let of = [(31.0, 40.0), (40.0, 41.5), (31.0, 99.0), (1.0, 2.0)];
         assert_eq!(of.map(|(intended, now)| phases.within_interval(intended, now)), [8.0, 1.5, 10.0, 0.0]);
     }

@@ -98,13 +98,10 @@ impl<I> Monitor<I> {
         self.waiting.add_permits(sessions as usize);
     }
 
-    /// Drops all queued requests; returns their number.
-    pub(super) fn clear(&self) -> u64 {
-        let mut requests = lock(&self.requests);
-        let queued = requests.iter().flatten().count();
+    /// Removes all queued requests, and returns them.
+    pub(super) fn clear(&self) -> Vec<Request<I>> {
         // A permit without a request ends a session too.
-        requests.clear();
-        queued as u64
+        lock(&self.requests).drain(..).flatten().collect()
     }
 
     /// A session has ended.

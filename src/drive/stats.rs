@@ -45,6 +45,9 @@ const MOST_REMEMBERED: usize = 32_768;
 /// How long before the loss of a connection commits are looked up: a database that does not wait for its disk may lose
 /// them.
 const LOOKED_UP: Duration = Duration::from_secs(1);
+/// A wait from the ramp-up counts in the response times if this much of it lies in the interval. Shorter ones are those
+/// of any transaction in progress at the start.
+const LONG_WAIT: Duration = Duration::from_secs(1);
 
 /// Initial capacity for the deferred transactions of one thread in a second.
 const DEFERRED_ROOM: usize = 64;
@@ -213,10 +216,14 @@ impl<'a> ThreadStats<'a> {
     ) {
         let same_phase = self.same_phase(intended, now);
         self.finished::<W>(input, output, Times { intended, taken, now }, same_phase, same_phase);
+        if !same_phase {
+            self.late(W::transaction(input), intended, now, true);
+        }
     }
 
     /// A transaction of an open loop completed. Throughput counts what was completed in a phase, so that a backlog from
-    /// before does not lower it. Response times count what was due in the phase.
+    /// before does not lower it. Response times count what was due in the phase. What ends after the interval is
+    /// reported by [`ThreadStats::cut_off`].
     pub(super) fn completed_of_open_loop<W: Workload>(
         &mut self,
         input: &W::Input,
@@ -227,6 +234,9 @@ impl<'a> ThreadStats<'a> {
         let PendingTransaction { intended, taken, .. } = asked;
         let timed = self.same_phase(intended, now);
         self.finished::<W>(input, output, Times { intended, taken, now }, timed, true);
+        if !timed && self.phases.phase_at(self.at(now)) != Phase::WindDown {
+            self.late(asked.transaction, intended, now, true);
+        }
     }
 
     /// Counts a completed transaction; returns whether its times and its result count in the phase.
@@ -250,10 +260,7 @@ impl<'a> ThreadStats<'a> {
         if timed {
             note(&mut measured.response, micros(intended, now));
             note(&mut measured.service, micros(taken, now));
-        } else {
-            self.late(W::transaction(input), intended, now);
         }
-        let measured = &mut self.interval.transactions[W::transaction(input)];
         if counted {
             measured.counted += 1;
             measured.rolled_back += u64::from(W::outcome(output) == Outcome::RolledBack);
@@ -305,17 +312,23 @@ impl<'a> ThreadStats<'a> {
             note(&mut self.interval.pacing().deferred, micros(queued, now));
             W::tally(input, output, &mut self.interval.tallies);
         } else {
-            self.late(W::transaction(input), queued, now);
+            self.late(W::transaction(input), queued, now, false);
         }
     }
 
     /// A transaction ended in another phase than it began in. What ends after the measurement interval is counted
-    /// separately, with how long it was waited for in the interval.
-    fn late(&mut self, transaction: usize, intended: Instant, now: Instant) {
+    /// separately, with how long it was waited for in the interval. A long wait that began in the ramp-up counts in the
+    /// response times, with its part in the interval, if a user waited: it may be an outage or a lock.
+    fn late(&mut self, transaction: usize, intended: Instant, now: Instant, user_waits: bool) {
         let (intended, now) = (self.at(intended), self.at(now));
-        if self.phases.phase_at(now) == Phase::WindDown {
-            let waited = Duration::from_secs_f64(self.phases.within_interval(intended, now));
-            self.interval.transactions[transaction].late.note(waited.as_micros() as u64);
+        let waited = Duration::from_secs_f64(self.phases.within_interval(intended, now));
+        let measured = &mut self.interval.transactions[transaction];
+        match self.phases.phase_at(now) {
+            Phase::WindDown => measured.late.note(waited.as_micros() as u64),
+            Phase::Measurement if user_waits && waited >= LONG_WAIT => {
+                note(&mut measured.response, waited.as_micros() as u64);
+            }
+            Phase::Measurement | Phase::RampUp => {}
         }
     }
 
@@ -355,6 +368,26 @@ impl<'a> ThreadStats<'a> {
     /// The connection was lost during a commit: the user was informed at `ended` that its outcome is unknown.
     pub(super) fn unknown<W: Workload>(&mut self, input: &W::Input, asked: PendingTransaction, ended: Instant) {
         self.failed_response(asked, ended).unknown += 1;
+        self.uncertain::<W>(input);
+    }
+
+    /// A transaction may have been committed, but its reply is not as expected: it failed for its user, and its effects
+    /// are uncertain.
+    pub(super) fn unreadable<W: Workload>(
+        &mut self,
+        input: &W::Input,
+        asked: PendingTransaction,
+        ended: Instant,
+        why: String,
+    ) {
+        self.failed_response(asked, ended).errors += 1;
+        *self.totals.errors.entry(why).or_default() += 1;
+        self.totals.unreadable += 1;
+        self.uncertain::<W>(input);
+    }
+
+    /// It is unknown whether a transaction was committed.
+    fn uncertain<W: Workload>(&mut self, input: &W::Input) {
         self.totals.ambiguous += 1;
         W::count_at_most(W::transaction(input), &mut self.totals.ambiguous_effects);
         let _ = self.reports.send(Report::Unknown(W::footprint(input)));
@@ -367,7 +400,7 @@ impl<'a> ThreadStats<'a> {
         self.turn(ended);
         let same_phase = self.same_phase(asked.intended, ended);
         if !same_phase {
-            self.late(asked.transaction, asked.intended, ended);
+            self.late(asked.transaction, asked.intended, ended, !asked.deferred);
         }
         let measured = &mut self.interval.transactions[asked.transaction];
         if same_phase {

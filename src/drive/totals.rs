@@ -33,6 +33,8 @@ pub struct Totals {
     pub unfinished: u64,
     /// Commits to look up after lost connections.
     pub uncertain: UncertainCommits,
+    /// Transactions that may be committed, but whose reply is not as expected. They are among the failed ones.
+    pub unreadable: u64,
     /// Transactions that did not return in time at the end of the run. Their outcome is unknown.
     pub abandoned: u64,
     /// Actual length of the ramp-up in whole seconds.
@@ -88,6 +90,7 @@ pub(super) struct ThreadTotals {
     pub(super) effects: Vec<u64>,
     pub(super) ambiguous_effects: Vec<u64>,
     pub(super) ambiguous: u64,
+    pub(super) unreadable: u64,
     pub(super) retries: BTreeMap<&'static str, u64>,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) unfinished: u64,

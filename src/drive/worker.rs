@@ -165,8 +165,8 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
                 (self.session, self.lost, self.reopens) = (None, Some(now), true);
                 stats.ledger.lost(self.place);
                 stats.connection_lost();
-                stats.tell(Event::SessionGivenUp { at: stats.at(now), session: self.number, why });
-                stats.unknown::<W>(input, asked, now);
+                stats.tell(Event::SessionGivenUp { at: stats.at(now), session: self.number, why: why.clone() });
+                stats.unreadable::<W>(input, asked, now, why);
                 false
             }
         };

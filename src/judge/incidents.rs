@@ -53,6 +53,9 @@ pub struct Incidents {
     pub idle: Vec<String>,
     /// Types of which some completed, but none within the measurement interval although they were requested in it.
     pub idle_within: Vec<String>,
+    /// Whether nothing at all completed within the measurement interval although users waited, and something did before
+    /// or after it.
+    pub nothing_within: bool,
     /// Transactions in progress when the measurement interval ended, if one of them waited for much longer than the
     /// response times show.
     pub open_at_end: u64,
@@ -91,12 +94,20 @@ impl Incidents {
         let asked = outcomes.values().any(|of| of.asked() > 0);
         let idle: Vec<String> = outcomes
             .iter()
-            .filter(|(_, of)| of.asked() > 0 && of.completed == 0)
+            .filter(|(_, of)| of.completed == 0 && (of.asked() > 0 || waited_long(of, summary.interval_s)))
             .map(|(name, _)| name.clone())
             .collect();
+        // An early end is a reason for nothing, unless sessions had to be given up.
+        let early = summary.interrupted && summary.connections.abandoned == 0;
+        let waited = |of: &Outcomes| of.open_at_end > 0 || of.failed > 0 || of.unknown > 0;
+        let nothing_within = !early
+            && summary.interval_s > 0.0
+            && outcomes.values().any(|of| of.completed > 0)
+            && outcomes.values().any(waited)
+            && outcomes.values().all(|of| of.within_interval == Some(0));
         let idle_within: Vec<String> = outcomes
             .iter()
-            .filter(|(_, of)| of.completed > 0 && stuck(of, summary.interval_s))
+            .filter(|(_, of)| of.completed > 0 && (nothing_within || stuck(of, summary.interval_s)))
             .map(|(name, _)| name.clone())
             .collect();
         let beyond_measured = |name: &String, of: &Outcomes| {
@@ -117,8 +128,6 @@ impl Incidents {
         }
         let beyond = |of: &Outcomes| of.failed_share() > summary.allowed_errors;
         let unnamed = outcomes.is_empty() && failed > 0;
-        // An early end is a reason for nothing, unless sessions had to be given up.
-        let early = summary.interrupted && summary.connections.abandoned == 0;
         let nothing = !outcomes.is_empty() && !asked && !early && summary.interval_s > 0.0;
         let (from, to) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
         let within = |(start, length): &(f64, f64)| ((start + length).min(to) - start.max(from)).max(0.0);
@@ -134,6 +143,7 @@ impl Incidents {
                 || outcomes.values().any(beyond),
             idle,
             idle_within,
+            nothing_within,
             open_at_end,
             longest_open_s,
             open_measured: open_measured && open_at_end > 0,
@@ -172,6 +182,7 @@ impl Incidents {
         let open_in = |one: &Incidents| one.open_at_end == 0 || one.open_measured;
         Incidents {
             failed: self.failed.saturating_add(other.failed),
+            nothing_within: self.nothing_within || other.nothing_within,
             given_up: self.given_up.saturating_add(other.given_up),
             open_measured: (self.open_measured || other.open_measured) && open_in(&self) && open_in(other),
             beyond_allowed: self.beyond_allowed || other.beyond_allowed,
@@ -213,10 +224,14 @@ const STANDSTILL_SHARE: f64 = 0.01;
 /// ... or if one lasts this many seconds. Shorter ones are listed with the dips.
 const STANDSTILL_S: f64 = 5.0;
 
+/// Whether a transaction of a type was waited for in a good part of the interval, up to its end.
+fn waited_long(of: &Outcomes, interval_s: f64) -> bool {
+    of.longest_open_s >= STUCK_S.max(STUCK_SHARE * interval_s)
+}
+
 /// Whether no transaction of a type completed within the interval although it was requested: all failed, or waited.
 fn stuck(of: &Outcomes, interval_s: f64) -> bool {
-    let waited = of.longest_open_s >= STUCK_S.max(STUCK_SHARE * interval_s);
-    of.within_interval == Some(0) && (waited || of.all_failed() > 0)
+    of.within_interval == Some(0) && (waited_long(of, interval_s) || of.all_failed() > 0)
 }
 
 /// Seconds of the interval in which nothing completed although there were connections, if they are worth reporting.

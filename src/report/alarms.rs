@@ -60,6 +60,8 @@ pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
         marks.push("NOTHING COMPLETED".to_owned());
     } else if !incidents.idle.is_empty() {
         marks.push(format!("NO {} COMPLETED", names(&incidents.idle, " AND ")));
+    } else if incidents.nothing_within {
+        marks.push("NOTHING COMPLETED IN THE INTERVAL".to_owned());
     } else if !incidents.idle_within.is_empty() {
         marks.push(format!("NO {} COMPLETED IN THE INTERVAL", names(&incidents.idle_within, " AND ")));
     } else if incidents.failed > 0 {
@@ -156,7 +158,9 @@ fn failures(incidents: &Incidents) -> Option<String> {
     if !incidents.idle.is_empty() {
         text.push_str(&format!(" No {} completed.", names(&incidents.idle, " and no ")));
     }
-    if !incidents.idle_within.is_empty() {
+    if incidents.nothing_within {
+        text.push_str(" No transaction completed within the measurement interval.");
+    } else if !incidents.idle_within.is_empty() {
         let types = names(&incidents.idle_within, " and no ");
         text.push_str(&format!(" No {types} completed within the measurement interval."));
     }

@@ -11,12 +11,15 @@ use crate::result::summary::{Connections, HostSummary, Summary};
 
 /// The check of connections.
 pub(super) fn check(connections: &Connections) -> Check {
+    let ambiguous = || format!("{} with unknown outcome", plural(connections.ambiguous, "commit", "commits"));
+    let looked_up = || connections.lookup.iter().flat_map(durability::looked_up);
     if connections.lost == 0 {
+        let uncertain = (connections.ambiguous > 0).then(ambiguous);
         return Check {
             name: "Connections",
             held: Some(true),
             sentence: "None was lost.".to_owned(),
-            details: Vec::new(),
+            details: uncertain.into_iter().chain(looked_up()).collect(),
         };
     }
     let mut details = vec![format!("{} restored", count(connections.restored))];
@@ -24,9 +27,9 @@ pub(super) fn check(connections: &Connections) -> Check {
         details.push(format!("Outage of {} from second {start:.1}: no transaction completed", seconds(*length)));
     }
     if connections.ambiguous > 0 {
-        details.push(format!("{} with unknown outcome", plural(connections.ambiguous, "commit", "commits")));
+        details.push(ambiguous());
     }
-    details.extend(connections.lookup.iter().flat_map(durability::looked_up));
+    details.extend(looked_up());
     let sentence = format!(
         "{} lost; {} without any completed transaction.",
         plural(connections.lost, "connection", "connections"),

@@ -70,7 +70,7 @@ impl<W: Workload> Steps<'_, W> {
     /// Looks up the commits of unknown outcome. Returns whether there could be any.
     pub(super) fn look_up(&mut self, plan: &Resolved, measured: &Measured, after: &mut After) -> bool {
         let totals = &measured.totals;
-        if totals.lost == 0 {
+        if totals.lost == 0 && totals.unreadable == 0 {
             return false;
         }
         if let Err(why) = &after.effects {

@@ -33,6 +33,7 @@ mod foreign_procedures;
 mod foreign_tables;
 mod galera;
 mod grid;
+mod hidden_waits;
 mod history;
 mod hosts;
 mod interrupt;

@@ -108,7 +108,7 @@ impl Side {
                 .map(|(name, of_type)| ((*name).to_owned(), LatencySummary::of(&of_type.response)))
                 .collect(),
             completed: totals.completed,
-            failed: totals.errors.values().sum::<u64>() + totals.ambiguous,
+            failed: totals.errors.values().sum::<u64>() + totals.ambiguous.saturating_sub(totals.unreadable),
             server_cpu_us_per_transaction: cpu_s
                 .filter(|_| totals.completed > 0)
                 .map(|cpu_s| 1e6 * cpu_s / totals.completed as f64),
