@@ -24,9 +24,9 @@ use crate::visible::visible;
 
 /// Seconds of the measurement interval in one interval of the histogram log.
 const LOG_INTERVAL: u32 = 10;
-/// Files that may contain server settings, readable only by their owner. All other files follow the process' umask, so
-/// that reports can be shared.
-const PRIVATE: [&str; 4] = [file::PLAN, file::ENVIRONMENT, file::REPORT_HTML, "sweep.toml"];
+/// Files that may contain server settings or tell what other sessions do, readable only by their owner. All other files
+/// follow the process' umask, so that reports can be shared.
+const PRIVATE: [&str; 5] = [file::PLAN, file::ENVIRONMENT, file::EVENTS, file::REPORT_HTML, "sweep.toml"];
 /// Seconds between flushes of the result file.
 const RESULTS_FLUSHED: u32 = 5;
 /// Failures of transactions that are written one by one; further ones are only counted.
@@ -95,7 +95,7 @@ impl RecordWriter {
             started: now(),
             ended: None,
         };
-        let open = |name: &str| Appender::create(directory.join(name));
+        let open = |name: &str| Appender::create(directory.join(name), mode(name));
         let mut writer = RecordWriter {
             series: open(file::SERIES)?,
             counters: open(file::COUNTERS)?,
@@ -341,8 +341,12 @@ impl RecordWriter {
 /// Writes a file of the record in `directory` atomically.
 pub(crate) fn put(directory: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
     let path = directory.join(name);
-    let mode = if PRIVATE.contains(&name) { 0o600 } else { 0o666 };
-    link_safe::replace(&path, content, mode).map_err(|source| Error::Write { path, source })
+    link_safe::replace(&path, content, mode(name)).map_err(|source| Error::Write { path, source })
+}
+
+/// The mode of a new file, before the umask.
+fn mode(name: &str) -> u32 {
+    if PRIVATE.contains(&name) { 0o600 } else { 0o666 }
 }
 
 fn now() -> String {
