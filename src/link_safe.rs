@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Component, Path, PathBuf};
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
@@ -53,10 +53,32 @@ pub(crate) fn make_directory(path: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    replace_with(path, content, mode, |_| Ok(()))
+}
+
+/// As [`replace`], for another user: the file has exactly this mode, and belongs to this user and group.
+///
+/// # Errors
+/// As [`replace`], and if the file cannot be given away.
+pub(crate) fn replace_for(path: &Path, content: &[u8], mode: u32, (user, group): (u32, u32)) -> io::Result<()> {
+    replace_with(path, content, 0o600, |file| {
+        fchown(file, Some(user), Some(group))?;
+        file.set_permissions(Permissions::from_mode(mode))
+    })
+}
+
+/// Replaces a file atomically, after `finish`.
+fn replace_with(
+    path: &Path,
+    content: &[u8],
+    mode: u32,
+    finish: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let directory = path.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
     let mode = Permissions::from_mode(mode);
     let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).permissions(mode).tempfile_in(directory)?;
     temporary.write_all(content)?;
+    finish(temporary.as_file())?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|error| error.error)?;
     File::open(directory)?.sync_all()

@@ -4,6 +4,7 @@ pub mod counters;
 pub mod counters_summary;
 pub mod device;
 pub mod dips;
+mod literals;
 pub(crate) mod machine;
 pub mod memory;
 pub mod pages;

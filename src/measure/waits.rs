@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::literals::masked;
+
 /// The wait state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
@@ -85,7 +87,7 @@ pub struct Blocker {
     pub open_s: Option<f64>,
     /// Its state as reported by the server: `active`, `idle in transaction`; empty if not shown.
     pub state: String,
-    /// Its current or last statement; empty if not shown.
+    /// Its current or last statement without its literals; empty if not shown.
     pub statement: String,
 }
 
@@ -93,13 +95,14 @@ pub struct Blocker {
 const STATEMENT: usize = 300;
 
 impl Blocker {
-    /// A statement for storage: truncated, and replaced if it may contain a password.
+    /// A statement for storage: without its literals, truncated, and replaced if it may contain a password.
     pub(crate) fn statement(text: &str) -> String {
-        let lower = text.to_ascii_lowercase();
+        let masked = masked(text);
+        let lower = masked.to_ascii_lowercase();
         if ["password", "identified"].iter().any(|word| lower.contains(word)) {
             return "(not shown: it may contain a password)".to_owned();
         }
-        let words: Vec<&str> = text.split_whitespace().collect();
+        let words: Vec<&str> = masked.split_whitespace().collect();
         words.join(" ").chars().take(STATEMENT).collect()
     }
 
@@ -115,7 +118,8 @@ impl Blocker {
         let waited = if self.waiting == 1 { "1 session".to_owned() } else { format!("{} sessions", self.waiting) };
         let open = self.open_s.map(|open| format!(", its transaction open for {open:.1} s")).unwrap_or_default();
         let shown = |text: &str, before: &str| if text.is_empty() { String::new() } else { format!("{before}{text}") };
-        let (state, statement) = (shown(&self.state, ", "), shown(&self.statement, ": "));
+        // Records of earlier versions contain statements with their literals.
+        let (state, statement) = (shown(&self.state, ", "), shown(&Blocker::statement(&self.statement), ": "));
         format!("{waited} waited for a lock of session {} ({whose}{state}{open}){statement}", self.id)
     }
 }
@@ -248,11 +252,17 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_kept_short_and_without_passwords() {
+    fn statements_are_kept_short_and_without_literals_and_passwords() {
         assert_eq!(Blocker::statement("SELECT 1\n  FROM\tt"), "SELECT 1 FROM t");
         assert_eq!(Blocker::statement(&"x".repeat(1_000)).len(), STATEMENT);
         for secret in ["ALTER USER me PASSWORD 'secret'", "alter user me identified by 'secret'"] {
             assert!(!Blocker::statement(secret).contains("secret"));
         }
+        // Of an earlier version's record; what is masked stays as it is.
+        let theirs = "insert into users values ('bob','hunter2'),('dsn','postgres://app:hunter2@db/prod')";
+        let blocker = Blocker { statement: theirs.to_owned(), ..Blocker::default() };
+        assert!(blocker.words().ends_with(": insert into users values (?,?),(?,?)"), "{}", blocker.words());
+        let stored = Blocker::statement(theirs);
+        assert_eq!(Blocker::statement(&stored), stored);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use super::Error;
@@ -14,8 +15,9 @@ pub(super) struct Appender {
 }
 
 impl Appender {
-    pub(super) fn create(path: PathBuf) -> Result<Appender, Error> {
-        match File::create_new(&path) {
+    /// Creates it with a mode, before the umask.
+    pub(super) fn create(path: PathBuf, mode: u32) -> Result<Appender, Error> {
+        match File::options().write(true).create_new(true).mode(mode).open(&path) {
             Ok(file) => Ok(Appender { path, file: BufWriter::new(file), error: None }),
             Err(source) => Err(Error::Write { path, source }),
         }

@@ -35,7 +35,7 @@ pub(super) struct Results {
 
 impl Results {
     pub(super) fn create(directory: &Path) -> Result<Results, Error> {
-        let out = Appender::create(directory.join(file::DELIVERIES))?;
+        let out = Appender::create(directory.join(file::DELIVERIES), 0o666)?;
         let encoder = GzEncoder::new(Vec::new(), Compression::default());
         let mut results = Results { out, encoder, began: 0, pending: false, line: format!("{HEAD}\n") };
         results.write_line();

@@ -24,7 +24,7 @@ pub(super) struct HistoryFile {
 
 impl HistoryFile {
     pub(super) fn create(directory: &Path) -> Result<HistoryFile, Error> {
-        let out = Appender::create(directory.join(file::HISTORY))?;
+        let out = Appender::create(directory.join(file::HISTORY), 0o666)?;
         let mut history = HistoryFile { out, encoder: GzEncoder::new(Vec::new(), Compression::fast()) };
         history.append(codec::BEGINS);
         Ok(history)

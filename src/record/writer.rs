@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
+use nix::unistd::Uid;
 use serde::Serialize;
 
 use crate::link_safe;
@@ -24,9 +26,9 @@ use crate::visible::visible;
 
 /// Seconds of the measurement interval in one interval of the histogram log.
 const LOG_INTERVAL: u32 = 10;
-/// Files that may contain server settings, readable only by their owner. All other files follow the process' umask, so
-/// that reports can be shared.
-const PRIVATE: [&str; 4] = [file::PLAN, file::ENVIRONMENT, file::REPORT_HTML, "sweep.toml"];
+/// Files that may contain server settings or tell what other sessions do, readable only by their owner. All other files
+/// follow the process' umask, so that reports can be shared.
+const PRIVATE: [&str; 5] = [file::PLAN, file::ENVIRONMENT, file::EVENTS, file::REPORT_HTML, "sweep.toml"];
 /// Seconds between flushes of the result file.
 const RESULTS_FLUSHED: u32 = 5;
 /// Failures of transactions that are written one by one; further ones are only counted.
@@ -95,7 +97,7 @@ impl RecordWriter {
             started: now(),
             ended: None,
         };
-        let open = |name: &str| Appender::create(directory.join(name));
+        let open = |name: &str| Appender::create(directory.join(name), mode(name));
         let mut writer = RecordWriter {
             series: open(file::SERIES)?,
             counters: open(file::COUNTERS)?,
@@ -338,11 +340,41 @@ impl RecordWriter {
     }
 }
 
-/// Writes a file of the record in `directory` atomically.
+/// Writes a file of the record in `directory` atomically. If root writes it, it belongs to the owner of the record.
 pub(crate) fn put(directory: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
     let path = directory.join(name);
-    let mode = if PRIVATE.contains(&name) { 0o600 } else { 0o666 };
-    link_safe::replace(&path, content, mode).map_err(|source| Error::Write { path, source })
+    let written = match Owner::of(directory, name) {
+        Some(Owner { mode, ids }) => link_safe::replace_for(&path, content, mode, ids),
+        None => link_safe::replace(&path, content, mode(name)),
+    };
+    written.map_err(|source| Error::Write { path, source })
+}
+
+/// The mode of a new file, before the umask.
+fn mode(name: &str) -> u32 {
+    if PRIVATE.contains(&name) { 0o600 } else { 0o666 }
+}
+
+/// Another user to whom a file of a record belongs.
+struct Owner {
+    mode: u32,
+    /// User and group.
+    ids: (u32, u32),
+}
+
+impl Owner {
+    /// Whose the file `name` of a record becomes when root writes it: the owner of the directory keeps a file with its
+    /// mode, and gets a new one if the record belongs to that user.
+    fn of(directory: &Path, name: &str) -> Option<Owner> {
+        let is_root = Uid::effective().is_root();
+        let above = fs::metadata(directory).ok().filter(|above| is_root && above.uid() != 0)?;
+        let with_mode = |name: &str, mode: u32| {
+            let there = fs::symlink_metadata(directory.join(name)).ok()?;
+            let is_owners = there.is_file() && there.uid() == above.uid();
+            is_owners.then(|| Owner { mode: there.mode() & mode, ids: (there.uid(), there.gid()) })
+        };
+        with_mode(name, 0o777).or_else(|| with_mode(file::HEADER, mode(name)))
+    }
 }
 
 fn now() -> String {

@@ -20,6 +20,74 @@ const COMMON_KEYWORDS: [&str; 12] = [
     "graymarkdialect",
 ];
 
+/// Further keywords whose values are never a secret, in lower case and without other characters than letters and
+/// digits: files, formats, limits and switches. Drivers have many more keywords, also for secrets and for SQL that may
+/// contain some, so the value of an unknown one is not shown.
+const HARMLESS_KEYWORDS: [&str; 55] = [
+    "address",
+    "applicationintent",
+    "bigint",
+    "boolsaschar",
+    "bytesaslongvarbinary",
+    "charset",
+    "connecttimeout",
+    "currentschema",
+    "db",
+    "dbalias",
+    "dbname",
+    "dbq",
+    "debug",
+    "encrypt",
+    "fetch",
+    "fksupport",
+    "forcetls",
+    "journalmode",
+    "locale",
+    "logintimeout",
+    "longnames",
+    "maxlongvarcharsize",
+    "maxvarcharsize",
+    "multisubnetfailover",
+    "nocreat",
+    "notxn",
+    "nowchar",
+    "option",
+    "protocol",
+    "querytimeout",
+    "readonly",
+    "readtimeout",
+    "schema",
+    "security",
+    "shortnames",
+    "showsystemtables",
+    "socket",
+    "sslca",
+    "sslcapath",
+    "sslcert",
+    "sslcipher",
+    "sslcrl",
+    "sslkey",
+    "sslmode",
+    "sslverify",
+    "stepapi",
+    "syncpragma",
+    "timeout",
+    "tlsversion",
+    "trace",
+    "trustedconnection",
+    "trustservercertificate",
+    "usedeclarefetch",
+    "username",
+    "writetimeout",
+];
+
+/// Whether a value may be shown: its keyword is known to hold no secret, and it does not look like one.
+pub fn is_shown(keyword: &str, value: &str) -> bool {
+    let known: String = keyword.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let harmless = [&COMMON_KEYWORDS[..], &HARMLESS_KEYWORDS].iter().any(|list| list.contains(&known.as_str()));
+    harmless && !is_secret(keyword) && !holds_secret(value)
+}
+
 /// A keyword and its value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pair {
@@ -34,7 +102,7 @@ pub struct Pair {
 impl Pair {
     /// Whether the value must not be shown.
     pub fn is_secret(&self) -> bool {
-        is_secret(&self.keyword) || holds_secret(&self.value)
+        !is_shown(&self.keyword, &self.value)
     }
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::near::near;
 
-pub use connection_string::{Pair, join, pairs};
+pub use connection_string::{Pair, is_shown, join, pairs};
 pub use error::{ConnectionStringFault, Error, ServerFault};
 pub use server::{Form, MYSQL, POSTGRES, Parts, VIRTUOSO, YDB, encoded, encoded_host, encoded_path};
 

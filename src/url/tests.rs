@@ -45,6 +45,8 @@ fn only_the_password_is_removed() {
         ("virtuoso://dba:secret@host", "virtuoso://dba@host"),
         ("odbc:DSN=x;PWD={a;b}}c};Port=1;Trace=0", "odbc:DSN=x;Port=1;Trace=0;"),
         ("odbc:DSN=x;PWD=a;b=c;Port=1", "odbc:DSN=x;Port=1;"),
+        ("odbc:DSN=x;JWT={a};Authorization={b};AuthString={c};Pin={d};Port=1;", "odbc:DSN=x;Port=1;"),
+        ("odbc:DSN=x;InitStmt={SET a};ConnSettings={SET b};A6={SET c};SSL-Mode=d", "odbc:DSN=x;SSL-Mode=d;"),
         ("odbc:DSN=x;Client_Secret={a};pqopt={password=b};AccessToken=c", "odbc:DSN=x;"),
     ] {
         assert_eq!(shown(url), expected);

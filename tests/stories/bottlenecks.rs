@@ -297,7 +297,9 @@ fn a_dip_is_explained(url: &str, place: &std::path::Path) {
         // Before, for the last statement of a session is what is told of it.
         let pid: i32 = holder.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
         let from = passed(6);
-        holder.batch_execute("BEGIN; SELECT w_ytd FROM tpcc.warehouse FOR UPDATE").await.unwrap();
+        // The planted fault: a password in a statement of another session.
+        let secret = "BEGIN; SELECT w_ytd FROM tpcc.warehouse WHERE w_name <> 'hunter2-plain' FOR UPDATE";
+        holder.batch_execute(secret).await.unwrap();
         passed(from + 4);
         holder.batch_execute("COMMIT").await.unwrap();
         pid.to_string()
@@ -324,6 +326,10 @@ fn a_dip_is_explained(url: &str, place: &std::path::Path) {
     assert!(succeed(place, &["report", "dip", "--full"]).out.contains(&format!("lock of session {holder}")));
     let page = std::fs::read_to_string(place.join("dip/report.html")).unwrap();
     assert!(page.contains(&format!("lock of session {holder}")));
+    let shown = [reported.to_string(), text, page, std::fs::read_to_string(place.join("dip/events.jsonl")).unwrap()];
+    for shown in shown {
+        assert!(shown.contains(&holder) && !shown.contains("hunter2"), "{shown}");
+    }
 }
 
 /// Half the clients of a database that takes a fixed time for each transaction do half the work.

@@ -54,6 +54,42 @@ fn a_sweep_removes_only_what_it_created() {
     }
 }
 
+/// The planted faults: the log and the journal of a database that its owner has moved aside, and a database whose name
+/// is that of a URI.
+#[test]
+fn sqlite_opens_the_file_that_is_named_and_deletes_no_log_of_another() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let kept = |path: &str| assert_eq!(fs::read_to_string(place.join(path)).unwrap(), "theirs", "{path}");
+    let bank = |command: &[&str], url: &str| run(place, &[command, &["--db", url]].concat());
+    let commands: [&[&str]; 4] = [
+        &["load", "debitcredit", "-b", "1"],
+        &["bench", "debitcredit", "-b", "1", "--duration", "1s"],
+        &["check", "debitcredit"],
+        &["drop", "debitcredit"],
+    ];
+    for left in ["app.db-wal", "app.db-shm", "app.db-journal"] {
+        fs::write(place.join(left), "theirs").unwrap();
+        for command in commands {
+            bank(command, "sqlite:app.db").refused(3, &[left, "no database app.db", "name another file"]);
+            kept(left);
+        }
+        assert!(!place.join("app.db").exists(), "{left}");
+        // An empty file is no database either.
+        fs::write(place.join("app.db"), "").unwrap();
+        bank(commands[0], "sqlite:app.db").refused(3, &[left]);
+        kept(left);
+        fs::remove_file(place.join("app.db")).unwrap();
+        fs::remove_file(place.join(left)).unwrap();
+    }
+
+    fs::write(place.join("mine.db"), "theirs").unwrap();
+    succeed(place, &["load", "debitcredit", "-b", "1", "--db", "sqlite:file:mine.db"]);
+    kept("mine.db");
+    assert!(fs::metadata(place.join("file:mine.db")).unwrap().len() > 1_000_000);
+    succeed(place, &["drop", "debitcredit", "--db", "sqlite:file:mine.db"]);
+}
+
 /// The planted faults: links of another user in the place of a sweep's and a reproduction's state, and on the way to a
 /// database.
 #[test]

@@ -90,6 +90,11 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     .unwrap();
     with(&["drop"]).refused(DATABASE, &["nothing was dropped", "item.c_last"]);
     assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
+    // Generated ones, too.
+    file.execute_batch("ALTER TABLE item DROP COLUMN c_last; ALTER TABLE item ADD COLUMN c_last AS (i_id + 1)")
+        .unwrap();
+    with(&["drop"]).refused(DATABASE, &["nothing was dropped", "item.c_last"]);
+    assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
     // Tables of somebody else beside ours stay, also one whose module Graymark's SQLite does not have.
     file.execute_batch(
         "ALTER TABLE item DROP COLUMN c_last; CREATE TABLE mine AS SELECT 7 AS x; PRAGMA writable_schema = ON;
@@ -107,6 +112,27 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
         (left.as_str(), file.query_row("SELECT x FROM mine", [], |row| row.get::<_, i64>(0)).unwrap()),
         ("mine,notes", 7)
     );
+}
+
+/// The planted fault: statistics that somebody keeps of a table of his own.
+#[test]
+fn sqlite_keeps_the_statistics_of_other_tables() {
+    let place = TempDir::new().unwrap();
+    let shop = rusqlite::Connection::open(place.path().join("shop.db")).unwrap();
+    shop.execute_batch(
+        "CREATE TABLE article (id); CREATE INDEX by_id ON article (id); INSERT INTO article VALUES (1); ANALYZE;
+         UPDATE sqlite_stat1 SET stat = '1000000 7'",
+    )
+    .unwrap();
+    let statistics = |table: &str| {
+        let sql = "SELECT group_concat(stat) FROM sqlite_stat1 WHERE tbl = ?1";
+        shop.query_row(sql, [table], |row| row.get::<_, Option<String>>(0)).unwrap()
+    };
+    succeed(place.path(), &["load", "debitcredit", "-b", "1", "--db", "sqlite:shop.db"]);
+    assert_eq!(statistics("article").as_deref(), Some("1000000 7"));
+    assert!(statistics("account").is_some());
+    succeed(place.path(), &["drop", "debitcredit", "--db", "sqlite:shop.db"]);
+    assert_eq!(statistics("article").as_deref(), Some("1000000 7"));
 }
 
 /// The rows of a query, as text.

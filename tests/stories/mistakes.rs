@@ -581,10 +581,14 @@ fn a_postgres_with_a_password() {
     let third = with_password(&["run", "--plan", "record-2/plan.toml", "--out", "record-3", "--json"]);
     assert_eq!(third.code, Some(0), "{third:?}");
     assert_eq!(third.json()["engine"]["url"], second.json()["engine"]["url"]);
-    // Whatever holds settings of the server is for its owner only.
-    for (name, mode) in
-        [("plan.toml", 0o600), ("environment.json", 0o600), ("report.html", 0o600), ("summary.json", 0o644)]
-    {
+    // Whatever holds settings of the server, or tells of other sessions, is for its owner only.
+    for (name, mode) in [
+        ("plan.toml", 0o600),
+        ("environment.json", 0o600),
+        ("events.jsonl", 0o600),
+        ("report.html", 0o600),
+        ("summary.json", 0o644),
+    ] {
         let metadata = fs::metadata(place.path().join("record-2").join(name)).unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777 & !0o022, mode, "{name}");
     }

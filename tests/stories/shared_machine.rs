@@ -2,7 +2,7 @@
 //! could read. Only root has something to lose to them.
 
 use std::fs;
-use std::os::unix::fs::{chown, lchown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 
 use nix::sys::signal::Signal;
@@ -35,6 +35,38 @@ fn two(place: &Path) {
             scope.spawn(move || succeed(place, &[&simulated[..], &["--duration", "12s", "--out", name]].concat()));
         }
     });
+}
+
+/// The planted fault: root makes the report of somebody's record.
+#[test]
+fn a_report_by_root_belongs_to_the_owner_of_the_record() {
+    if !is_root() {
+        return;
+    }
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let simulated = ["run", "--db", "simulated:service=20ms", "-w", "1", "--clients", "1", "--ramp-up", "0s"];
+    succeed(place, &[&simulated[..], &["--duration", "2s", "--out", "a"]].concat());
+    let reported = |name: &str| {
+        succeed(place, &["report", "a"]);
+        let there = fs::metadata(place.join("a").join(name)).unwrap();
+        (there.uid(), there.gid(), there.mode() & 0o777)
+    };
+    assert_eq!(reported("report.html"), (0, 0, 0o600));
+    chown(place.join("a"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    // What is root's stays root's in a directory of somebody else.
+    assert_eq!(reported("report.html"), (0, 0, 0o600));
+    for entry in fs::read_dir(place.join("a")).unwrap() {
+        chown(entry.unwrap().path(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    }
+    assert_eq!(reported("report.html"), (SOMEBODY, SOMEBODY, 0o600));
+    fs::set_permissions(place.join("a/report.html"), fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(reported("report.html"), (SOMEBODY, SOMEBODY, 0o640));
+    for (name, mode) in [("report.html", 0o600), ("report.txt", 0o644)] {
+        fs::remove_file(place.join("a").join(name)).unwrap();
+        let (user, group, found) = reported(name);
+        assert_eq!((user, group, found & mode, found & 0o022), (SOMEBODY, SOMEBODY, mode & found, 0), "{name}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::engine::Error;
-use crate::url::{DatabaseUrl, is_secret, join, pairs};
+use crate::url::{DatabaseUrl, is_shown, join, pairs};
 
 /// The scheme of a URL of this engine.
 pub const SCHEME: &str = "odbc";
@@ -73,7 +73,7 @@ impl Target {
     pub fn of(pairs: &[(&str, &str)]) -> Target {
         let pairs = pairs.iter().map(|(keyword, value)| ((*keyword).to_owned(), (*value).to_owned())).collect();
         let mut target = Target { pairs, dialect: None, shown: String::new() };
-        let open = target.pairs.iter().filter(|(keyword, _)| !is_secret(keyword));
+        let open = target.pairs.iter().filter(|(keyword, value)| is_shown(keyword, value));
         target.shown = format!("{SCHEME}:{}", join(open.map(|(keyword, value)| (keyword.as_str(), value.as_str()))));
         target
     }
@@ -90,7 +90,7 @@ impl Target {
 
     /// The values that must not be shown.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.pairs.iter().filter(|(keyword, _)| is_secret(keyword)).map(|(_, value)| value.as_str())
+        self.pairs.iter().filter(|(keyword, value)| !is_shown(keyword, value)).map(|(_, value)| value.as_str())
     }
 
     /// The URL without secrets.
@@ -215,6 +215,14 @@ mod tests {
             let Err(Error::Usage(why)) = parse(text) else { panic!("{text}") };
             assert!(why.contains("odbc:DSN=") && !why.contains("{a"), "{why}");
         }
+    }
+
+    #[test]
+    fn values_of_unknown_keywords_are_secret() {
+        let target = parse("odbc:DSN=x;JWT=a;Pin={b};INITSTMT={SET @a = 'c d'};Charset=utf8;A6=e;Authorization=f");
+        let target = target.unwrap();
+        assert_eq!(target.secrets().collect::<Vec<_>>(), ["a", "b", "SET @a = 'c d'", "e", "f"]);
+        assert_eq!(target.shown(), "odbc:DSN=x;");
     }
 
     #[test]

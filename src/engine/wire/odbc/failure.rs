@@ -5,6 +5,9 @@ use std::fmt;
 use super::dialect::Dialect;
 use crate::engine::{Failure, RetryReason};
 
+/// The length from which a word is recognized in a message.
+const QUOTED: usize = 3;
+
 /// What a failed call left behind: SQLSTATE, the database's own number, and its words on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -62,10 +65,15 @@ impl Diagnostic {
         &self.message
     }
 
-    /// Takes a secret out of the message.
+    /// Takes a secret out of the message. Databases quote a part of a statement that they refuse, so the whole message
+    /// goes if it contains a word of a secret of several words.
     pub(super) fn without(mut self, secret: &str) -> Self {
         if !secret.is_empty() {
             self.message = self.message.replace(secret, "***");
+        }
+        let is_quoted = |word: &str| word.len() >= QUOTED && self.message.contains(word);
+        if secret.contains(char::is_whitespace) && secret.split(|c: char| !c.is_alphanumeric()).any(is_quoted) {
+            self.message = "its message is not shown, for it quotes the connection string".to_owned();
         }
         self
     }
@@ -150,6 +158,17 @@ impl fmt::Display for Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_part_of_a_secret_statement_is_shown() {
+        let refused = |message: &str| Diagnostic::new(b"42000", 1064, message).without("SETT @key = 'hunter2-plain'");
+        assert_eq!(refused("no such host").message(), "no such host");
+        for message in
+            ["in `SETT @key = 'hunter2-plain'`", "near 'SETT @key = 'hunter2-pl' at line 1", "near 'hunter2'"]
+        {
+            assert!(!refused(message).message().contains("hunter"), "{message}");
+        }
+    }
 
     #[test]
     fn states_and_numbers_say_what_to_do() {

@@ -78,11 +78,11 @@ pub(super) fn there(connection: &Connection) -> rusqlite::Result<There> {
     select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// The columns of all tables in the file, as table and column. Virtual tables, whose module may be missing, are left
-/// out.
+/// The columns of all tables in the file, as table and column, also generated ones. Virtual tables, whose module may be
+/// missing, are left out.
 pub(super) fn columns(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     let sql = "SELECT tables.name, columns.name \
-        FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \
+        FROM sqlite_schema AS tables, pragma_table_xinfo(tables.name) AS columns \
         WHERE tables.type = 'table' AND tables.sql NOT LIKE 'CREATE VIRTUAL TABLE%'";
     connection.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }

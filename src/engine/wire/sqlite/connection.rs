@@ -1,6 +1,7 @@
 //! A connection to SQLite that executes the statements of a dialect.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +12,7 @@ use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard};
 
 use super::connect::SqliteOptions;
 use super::failure::{self, failure};
+use super::leftover;
 use crate::engine::sql::{self, Arg, Call};
 use crate::engine::{Error, Failure};
 use crate::workload::value::{Money, Rate, Timestamp, Value};
@@ -60,8 +62,9 @@ pub(super) fn create(options: &SqliteOptions) -> Result<rusqlite::Connection, Er
 }
 
 fn open_with(options: &SqliteOptions, flags: OpenFlags) -> Result<rusqlite::Connection, Error> {
+    leftover::check(&options.file)?;
     let explain = |error: rusqlite::Error| failure::error(&options.file, &error);
-    let connection = rusqlite::Connection::open_with_flags(&options.file, flags).map_err(explain)?;
+    let connection = rusqlite::Connection::open_with_flags(no_uri(&options.file), flags).map_err(explain)?;
     connection.busy_timeout(options.busy_timeout).map_err(explain)?;
     // The first access to the file shows whether it is a database at all.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(explain)?;
@@ -69,6 +72,11 @@ fn open_with(options: &SqliteOptions, flags: OpenFlags) -> Result<rusqlite::Conn
         return Err(Error::Database(failure::read_only(&options.file)));
     }
     Ok(connection)
+}
+
+/// The path of a file in a form that SQLite does not take for a URI: `./file:x.db` instead of `file:x.db`.
+fn no_uri(file: &Path) -> PathBuf {
+    Path::new(".").join(file)
 }
 
 /// Configures a connection to the loaded database.

@@ -104,7 +104,7 @@ impl Load<'_> {
             self.foreign_keys()?;
         }
         self.phases.begin("statistics");
-        self.statistics()?;
+        self.statistics(sql)?;
         self.phases.begin("verify");
         self.verify(sql, population)?;
         self.phases.finish();
@@ -183,9 +183,13 @@ impl Load<'_> {
         }
     }
 
-    fn statistics(&mut self) -> Result<(), Stop> {
+    /// Of the workload's tables only: other tables in the file keep the statistics that they have.
+    fn statistics(&mut self, sql: &WorkloadSql) -> Result<(), Stop> {
         self.connection.pragma_update_and_check(None, "analysis_limit", ANALYSIS_LIMIT, |_| Ok(()))?;
-        Ok(self.connection.execute_batch("ANALYZE")?)
+        for table in sql.tables {
+            self.connection.execute_batch(&format!("ANALYZE main.{}", table.name))?;
+        }
+        Ok(())
     }
 
     fn verify(&mut self, sql: &WorkloadSql, population: &impl Population) -> Result<(), Stop> {

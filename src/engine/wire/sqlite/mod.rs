@@ -6,6 +6,7 @@ mod check;
 mod connect;
 mod connection;
 mod failure;
+mod leftover;
 mod load;
 mod maintain;
 mod observe;
@@ -58,6 +59,7 @@ impl Sqlite {
             connection::open(&options)?;
         } else {
             failure::check_directory(&options.file)?;
+            leftover::check(&options.file)?;
         }
         let identity =
             Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
