@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
+use super::directory;
 use super::fetched::{self, Make};
 use super::media::Copies;
 use super::process::Process;
@@ -295,13 +296,16 @@ pub(super) fn state(home: &Home, pid: u32) -> Option<String> {
     lines.nth(6).map(|line| line.trim().to_owned()).filter(|state| ours && !state.is_empty())
 }
 
+/// Files that every data directory has.
+const VERSION: &str = "PG_VERSION";
+const OTHERS: [&str; 2] = ["global/pg_control", "postgresql.conf"];
+
 /// The major version that created a data directory; `None` if it is not one.
 pub(super) fn cluster_version(data: &Path) -> Option<String> {
-    let file = data.join("PG_VERSION");
-    if !fs::symlink_metadata(&file).is_ok_and(|there| there.is_file()) {
+    if !directory::has_files(data, &[VERSION]) || !directory::has_files(data, &OTHERS) {
         return None;
     }
-    let version = fs::read_to_string(file).ok()?;
+    let version = fs::read_to_string(data.join(VERSION)).ok()?;
     Some(version.trim().to_owned()).filter(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
