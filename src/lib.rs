@@ -10,6 +10,7 @@ pub mod engine;
 #[cfg(test)]
 pub(crate) mod heap;
 pub mod history;
+pub(crate) mod identity;
 pub mod judge;
 pub(crate) mod link_safe;
 pub mod measure;
