@@ -14,6 +14,7 @@ pub(crate) mod identity;
 pub mod judge;
 pub(crate) mod link_safe;
 pub mod measure;
+pub(crate) mod mounts;
 pub(crate) mod near;
 pub mod plan;
 pub mod powercut;

@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 pub use home::Home;
 pub use media::{Media, MediaOptions, Medium};
 pub(super) use place::Place;
-pub use place::{abandon, abandon_in_time};
+pub use place::{abandon, abandon_in_time, kept};
 pub use process::Ending;
 use process::{Process, failed};
 

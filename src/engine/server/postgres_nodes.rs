@@ -19,6 +19,7 @@ use super::{Home, Kind, password};
 use crate::engine::Error;
 use crate::engine::address::Host;
 use crate::engine::relay::{Network, Relay};
+use crate::mounts;
 
 /// The passwords for following another node.
 const PASSWORDS: &str = "node.pgpass";
@@ -156,7 +157,7 @@ fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
         let shown = home.data.display();
         if home.data.is_dir() && home.directory()?.file(MARK)?.is_some() {
             // An unfinished copy, or a primary once, with transactions that no other node has.
-            fs::remove_dir_all(&home.data).map_err(|error| failed(&format!("cannot remove {shown}"), &error))?;
+            mounts::remove_directory(&home.data).map_err(|error| failed(&format!("cannot remove {shown}"), &error))?;
         } else if version.is_some() {
             return Err(Error::Usage(format!(
                 "{shown} is a PostgreSQL data directory that Graymark did not create as a node of a cluster: move it, or \
