@@ -11,6 +11,7 @@ mod galera_member;
 #[cfg(target_os = "linux")]
 mod group;
 mod home;
+mod identified;
 pub mod io;
 pub mod log_in_memory;
 pub mod mariadb;

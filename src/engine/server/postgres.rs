@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 
 use super::directory;
 use super::fetched::{self, Make};
+use super::identified;
 use super::media::Copies;
 use super::process::Process;
 use super::standby::{self, StandbySync};
@@ -129,6 +130,7 @@ impl Server {
         home.reachable(options.tcp)?;
         let made = kept_version.is_some();
         if made {
+            identified::refuse_copy(&home.directory()?, &home.data, &stripes::outside(&home.data))?;
             home.close_data()?
         } else {
             home.make_data("a PostgreSQL data directory")?
@@ -159,6 +161,9 @@ impl Server {
         // The server's user makes backups, and could not read the file; this server is never started again.
         if new && options.media.is_none() {
             password::keep(&home.directory()?, &password)?;
+        }
+        if home.kept {
+            identified::note(&home.directory()?, &home.data)?;
         }
         let copies = options.media.map(Copies::new).transpose()?.map(Box::new);
         let nodes = options.standbys.saturating_add(1);

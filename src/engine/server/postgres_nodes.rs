@@ -15,7 +15,7 @@ use super::home::LOG;
 use super::postgres::{self, Postgres, PostgresServerOptions, Prepared, Server, USER};
 use super::process::{Process, failed};
 use super::standby::{SETTINGS, StandbySync, name};
-use super::{Home, Kind, password};
+use super::{Home, Kind, identified, password};
 use crate::engine::Error;
 use crate::engine::address::Host;
 use crate::engine::relay::{Network, Relay};
@@ -30,7 +30,7 @@ const WRITER: &str = "graymark.writer";
 /// In a data directory that Graymark created for a node: only such a one is ever removed.
 const MARK: &str = "graymark.node";
 /// Files that belong to one server only.
-const NOT_COPIED: [&str; 5] = [password::FILE, MARK, LOG, "postmaster.pid", "postmaster.opts"];
+const NOT_COPIED: [&str; 6] = [password::FILE, identified::FILE, MARK, LOG, "postmaster.pid", "postmaster.opts"];
 /// The oldest major version whose running standbys can change their upstream.
 const OLDEST: u32 = 13;
 /// The address of servers without a socket, and of relays.
