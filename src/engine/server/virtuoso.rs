@@ -32,6 +32,8 @@ pub const FEWEST_BUFFERS: u32 = 20_000;
 /// The file of a database, and the first one of a striped database.
 const DATABASE: &str = "graymark.db";
 const FIRST_STRIPE: &str = "stripe1.db";
+/// Its log.
+const TRANSACTIONS: &str = "graymark.trx";
 /// The SQLSTATE of a refused login.
 const REFUSED: &str = "28000";
 /// The log message of a server that accepts connections.
@@ -92,7 +94,7 @@ impl VirtuosoServerOptions {
             ("DatabaseFile", DATABASE),
             ("ErrorLogFile", home::LOG),
             ("LockFile", "graymark.lck"),
-            ("TransactionFile", "graymark.trx"),
+            ("TransactionFile", TRANSACTIONS),
         ] {
             let _ = writeln!(ini, "{name} = {}", place(file));
         }
@@ -251,9 +253,9 @@ impl Kind for Virtuoso {
     }
 }
 
-/// Whether Graymark has started a server there: then it has the ini file and a database.
+/// Whether a server of Graymark has made a database there, with its log.
 fn is_data_directory(data: &Path) -> bool {
-    [DATABASE, FIRST_STRIPE].iter().any(|database| directory::has_files(data, &[INI, database]))
+    [DATABASE, FIRST_STRIPE].iter().any(|database| directory::has_files(data, &[database, TRANSACTIONS]))
 }
 
 fn find_program() -> Result<PathBuf, Error> {
@@ -306,9 +308,9 @@ mod tests {
 
     /// The planted fault: somebody's file with the name of a stripe.
     #[test]
-    fn a_data_directory_has_the_ini_file_and_a_database() {
+    fn a_data_directory_has_a_database_and_its_log() {
         let place = tempfile::tempdir().unwrap();
-        for (file, is_one) in [("stripe1.db", false), (INI, true)] {
+        for (file, is_one) in [("stripe1.db", false), (TRANSACTIONS, true)] {
             std::fs::write(place.path().join(file), "").unwrap();
             assert_eq!(is_data_directory(place.path()), is_one, "{file}");
         }
