@@ -10,9 +10,11 @@ pub mod engine;
 #[cfg(test)]
 pub(crate) mod heap;
 pub mod history;
+pub(crate) mod identity;
 pub mod judge;
 pub(crate) mod link_safe;
 pub mod measure;
+pub(crate) mod mounts;
 pub(crate) mod near;
 pub mod plan;
 pub mod powercut;

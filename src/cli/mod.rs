@@ -508,6 +508,9 @@ pub fn main() -> ExitCode {
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
     };
+    for why in crate::engine::server::kept() {
+        tell!("graymark: warning: {why}");
+    }
     exit::with(ended)
 }
 

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Ended;
 use super::interrupt::Interrupt;
-use super::sweep::Identity;
 use crate::engine::Error;
 use crate::engine::server::url;
+use crate::identity::Identity;
 use crate::link_safe;
 use crate::record::removal::remove_own;
 use crate::record::{environment, writer};

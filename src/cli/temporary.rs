@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::Uid;
 
-use super::sweep::{Identity, Place};
+use super::sweep::Place;
 use crate::engine::Error;
+use crate::identity::Identity;
 use crate::link_safe;
 
 /// Suffix of a mark's name.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{lchown, symlink};
+use std::process::Command;
 
 use nix::sys::signal::Signal;
 use nix::unistd::Uid;
@@ -39,7 +40,16 @@ fn a_sweep_removes_only_what_it_created() {
     assert!(refused.err.contains("sqlite:x-w1.db is not the database that this sweep created"), "{refused:?}");
     kept("x-w1.db");
     fs::rename(place.join("moved.db"), place.join("x-w1.db")).unwrap();
-    succeed(place, &["sweep", "resume", "max"]);
+    // A copy of the sweep would go on with the same databases.
+    assert!(Command::new("cp").args(["-a", "max", "copied"]).current_dir(place).status().unwrap().success());
+    let words = ["copied is a copy of a sweep", "start a new sweep"];
+    run(place, &["sweep", "resume", "copied"]).refused(2, &words);
+    run(place, &[&sweep[..sweep.len() - short.len() - 1], &["--out=copied", "--seed", "7"], &short[..]].concat())
+        .refused(2, &words);
+    assert!(place.join("x-w1.db").exists());
+    fs::rename(place.join("max"), place.join("renamed")).unwrap();
+    succeed(place, &["sweep", "resume", "renamed"]);
+    fs::rename(place.join("renamed"), place.join("max")).unwrap();
     assert!(!place.join("x-w1.db").exists());
 
     let grid = ["sweep", "grid", "debitcredit", "warehouses=1", "clients=1", "--db=sqlite:x.db", "--out=grid"];

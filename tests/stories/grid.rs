@@ -2,8 +2,9 @@
 //! are made from.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
 use crate::support::loaded::fail_half_of_history;
@@ -25,6 +26,15 @@ fn finished(sweep: &Path) -> BTreeMap<String, String> {
             .then(|| (entry.file_name().into_string().unwrap(), header["started"].to_string()))
     });
     begun.collect()
+}
+
+/// Writes the mark that a killed sweep leaves beside a copy.
+fn mark(copied: &Path) {
+    let there = copied.metadata().unwrap();
+    let created = there.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let identity = format!("{}-{}-{}", there.dev(), there.ino(), created.map_or(0, |since| since.as_nanos()));
+    let text = "Graymark created the database beside this file for one command, and removes both.";
+    std::fs::write(format!("{}.graymark-temporary", copied.display()), format!("{text}\n{identity}\n")).unwrap();
 }
 
 fn points(sweep: &Path) -> Vec<Observation> {
@@ -112,8 +122,15 @@ fn each_point_begins_with_the_same_database() {
     std::fs::write(&table, format!("{before}\n")).unwrap();
     let state = std::fs::read_to_string(place.path().join("grid/sweep.toml")).unwrap();
     let ending = state.lines().find_map(|line| line.strip_prefix("copies = \"")?.strip_suffix('"')).unwrap();
-    std::fs::copy(place.path().join("tpcc-w1.db"), place.path().join(format!("tpcc-w1-{ending}.db"))).unwrap();
+    let copied = place.path().join(format!("tpcc-w1-{ending}.db"));
+    std::fs::copy(place.path().join("tpcc-w1.db"), &copied).unwrap();
+    mark(&copied);
     succeed(place.path(), &["sweep", "resume", "grid"]);
+    // Someone else's, by the name of the very copy.
+    std::fs::write(&copied, "a letter").unwrap();
+    succeed(place.path(), &["sweep", "resume", "grid"]);
+    assert_eq!(std::fs::read_to_string(&copied).unwrap(), "a letter");
+    std::fs::remove_file(&copied).unwrap();
     assert_eq!(std::fs::read_to_string(&table).unwrap(), whole, "no point is lost");
     let files =
         std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());

@@ -188,17 +188,41 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_and_nothing_else_is() {
     let _ = killed.end();
     assert!(old.join("run/data/PG_VERSION").exists(), "a killed run cannot remove its data");
 
+    // The planted fault: somebody's directory, mounted in it.
+    let (precious, mount) = (place.path().join("precious"), old.join("mount"));
+    std::fs::create_dir(&precious).unwrap();
+    std::fs::create_dir(&mount).unwrap();
+    std::fs::write(precious.join("letter"), "dear").unwrap();
+    let mounted = Command::new("mount").arg("--bind").args([&precious, &mount]).output();
+    if mounted.is_ok_and(|mounted| mounted.status.success()) {
+        let checked = end(beside(place.path(), &["check", "--db", "postgres:local"]));
+        assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+        assert!(
+            checked.err.contains("is kept: something is mounted at") && checked.err.contains("/mount"),
+            "{checked:?}"
+        );
+        assert!(old.join("run/data/PG_VERSION").exists() && precious.join("letter").exists());
+    } else {
+        println!("not run: only root can mount a directory, and not in every container");
+    }
+
     // Another one is at work, and goes on.
     let mut working = start(beside(place.path(), &[&LONG[..], &["--out", "working"]].concat()));
     working.wait_for("run: ramp-up");
     assert!(!old.exists(), "it was removed by the start of a private server");
     let [live] = &left(place.path())[..] else { panic!("{:?}", left(place.path())) };
 
-    // Names like theirs: a link, a directory without a lock, a file, and one that is another user's.
+    // Names like theirs: a link, a copy, a directory whose lock does not name it (of an earlier version), one without a
+    // lock, a file, and one that is another user's.
     let outside = place.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("owner.lock"), "").unwrap();
     symlink(&outside, place.path().join("graymark-postgres-link")).unwrap();
+    let copied = place.path().join("graymark-postgres-copied");
+    assert!(Command::new("cp").arg("-a").args([live, &copied]).output().is_ok());
+    let earlier = place.path().join("graymark-postgres-earlier");
+    std::fs::create_dir(&earlier).unwrap();
+    std::fs::write(earlier.join("owner.lock"), "").unwrap();
     let unlocked = place.path().join("graymark-postgres-letters");
     std::fs::create_dir(&unlocked).unwrap();
     std::fs::write(unlocked.join("letter"), "dear").unwrap();
@@ -218,7 +242,8 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_and_nothing_else_is() {
     let checked = end(beside(place.path(), &["check", "--db", "postgres:local"]));
     assert_eq!(checked.code, Some(3), "a new database is empty: {checked:?}");
     assert!(live.join("run/data/PG_VERSION").exists() && working.at_work(), "one that is at work is left alone");
-    for kept in [outside.join("owner.lock"), unlocked.join("letter"), linked, others] {
+    let theirs = [outside.join("owner.lock"), unlocked.join("letter"), linked, others];
+    for kept in theirs.into_iter().chain([copied.join("run/data/PG_VERSION"), earlier]) {
         assert!(std::fs::symlink_metadata(&kept).is_ok(), "{} was not Graymark's to remove", kept.display());
     }
     for kept in ["graymark-postgres-link", "graymark-postgres-file"] {

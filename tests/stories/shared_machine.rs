@@ -157,6 +157,36 @@ fn root_starts_no_server_on_somebody_elses_directory() {
     }
 }
 
+/// The planted fault: a directory of root's with a file that data directories have, too.
+#[test]
+fn root_gives_no_files_away_but_those_of_a_data_directory() {
+    if !is_root() {
+        return;
+    }
+    let makes = [
+        ("postgres", &["PG_VERSION"][..], require_postgres()),
+        ("mysql", &["ibdata1", "mysql/letter"], require_mariadb()),
+        #[cfg(feature = "odbc")]
+        ("virtuoso", &["graymark.db", "stripe1.db"], virtuoso::require()),
+    ];
+    for (make, files, _) in makes.iter().filter(|(_, _, there)| there.is_some()) {
+        let place = open_directory();
+        let data = place.path().join("data");
+        fs::create_dir_all(data.join("mysql")).unwrap();
+        for file in files.iter().chain(&["secret"]) {
+            fs::write(data.join(file), "15\n").unwrap();
+        }
+        let seen = || {
+            let there = [data.clone(), data.join("secret")].map(|path| fs::metadata(path).unwrap());
+            there.map(|there| (there.uid(), there.gid(), there.mode()))
+        };
+        let before = seen();
+        let url = format!("{make}:local?data={}", data.display());
+        run(place.path(), &["load", "debitcredit", "--db", &url]).refused(2, &["neither empty nor a", "another one"]);
+        assert_eq!((seen(), fs::read_dir(&data).unwrap().count() < 5), (before, true), "{make}");
+    }
+}
+
 #[test]
 fn servers_do_not_inherit_passwords() {
     const SECRET: &str = "secret-planted";

@@ -2,6 +2,7 @@
 //! other disks.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::command::{files, json_file, new_record, open_directory, run, succeed};
 use crate::support::require_postgres;
@@ -61,6 +62,20 @@ fn given_directories_hold_the_tables_and_are_refused_where_they_would_be_copied(
         assert!(bytes > 1 << 16, "{disk}: {bytes}");
     }
     assert_eq!(reported(place.path())[0].1, "2");
+
+    // The planted faults: copies of the data directory, which have the same table spaces.
+    for copied in ["copied", "elsewhere/db"] {
+        std::fs::create_dir_all(place.path().join("elsewhere")).unwrap();
+        let copy = Command::new("cp").args(["-a", "db", copied]).current_dir(place.path()).status();
+        assert!(copy.unwrap().success());
+        let url = format!("postgres:local?fsync=off&data={copied}&{directories}");
+        run(place.path(), &["drop", "debitcredit", "--db", &url]).refused(2, &["may be a copy", "graymark-db"]);
+    }
+    succeed(place.path(), &["check", "debitcredit", "--db", &url]);
+    // One that is renamed is the same.
+    std::fs::rename(place.path().join("db"), place.path().join("renamed")).unwrap();
+    succeed(place.path(), &["check", "debitcredit", "--db", "postgres:local?fsync=off&data=renamed"]);
+    std::fs::rename(place.path().join("renamed"), place.path().join("db")).unwrap();
 
     // Somebody else's directory is left alone.
     let other = format!("postgres:local?data=other/db&{directories}");

@@ -5,7 +5,6 @@ mod analysis;
 mod args;
 mod fill;
 mod grid;
-mod identity;
 mod key;
 mod order;
 mod place;
@@ -14,7 +13,6 @@ mod settings;
 mod state;
 
 pub(super) use fill::database as load_database;
-pub(super) use identity::Identity;
 pub(super) use place::Place;
 pub(super) use settings::Series;
 
@@ -348,14 +346,15 @@ fn dry_run(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, 
     Ok(format!("{points}\n{}", show.text(plan)?))
 }
 
-fn go(directory: PathBuf, state: State, db: DatabaseUrl, json: bool, dry_run: bool) -> Result<Ended, Error> {
+fn go(directory: PathBuf, mut state: State, db: DatabaseUrl, json: bool, dry_run: bool) -> Result<Ended, Error> {
     if dry_run {
         answer!("{}", self::dry_run(&directory, &state, &db)?.trim_end());
         return Ok(Ended::Held);
     }
     let cannot = |error| Error::Output(format!("cannot make {}: {error}; give another --out", directory.display()));
     let made = !directory.exists();
-    link_safe::make_directory(&directory).map_err(cannot)?;
+    let resolved = link_safe::make_directory(&directory).map_err(cannot)?;
+    state.bind(&resolved)?;
     let lock = state::lock(&directory)?;
     let ended = Points::new(directory.clone(), state, db, json, Interrupt::listen()?)?.run();
     drop(lock);

@@ -13,7 +13,6 @@ use tokio::runtime::Runtime;
 use super::super::with_engine;
 use super::SWEPT;
 use super::grid::Grid;
-use super::identity::Identity;
 use super::key::PointKey;
 use super::settings::Series;
 use super::state::State;
@@ -21,7 +20,9 @@ use crate::drive::LoadTarget;
 use crate::engine::files;
 use crate::engine::guard::guarded;
 use crate::engine::{DatabaseState, Error};
+use crate::identity::Identity;
 use crate::link_safe;
+use crate::mounts;
 use crate::plan::Plan;
 use crate::run::open::{Visitor, options};
 use crate::run::population::{foreign, other};
@@ -316,10 +317,10 @@ impl Place {
                 let busy = |result: &std::io::Result<()>| {
                     result.as_ref().is_err_and(|error| error.kind() == ErrorKind::DirectoryNotEmpty)
                 };
-                let mut removed = fs::remove_dir_all(directory);
+                let mut removed = mounts::remove_directory(directory);
                 while busy(&removed) && Instant::now() < end {
                     std::thread::sleep(Duration::from_millis(50));
-                    removed = fs::remove_dir_all(directory);
+                    removed = mounts::remove_directory(directory);
                 }
                 gone(removed, directory)
             }

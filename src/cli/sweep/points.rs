@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use super::super::interrupt::Interrupt;
 use super::super::run::{print_report_path, print_warnings, start};
+use super::super::temporary::Temporary;
 use super::super::{Ended, say};
 use super::analysis::study;
 use super::fill;
 use super::grid::Grid;
-use super::identity::Identity;
 use super::key::PointKey;
 use super::order::{directory_name, name, next, progress};
 use super::place::Place;
@@ -20,6 +20,7 @@ use crate::cpus::CpuCount;
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::engine::server::{memory, quota};
+use crate::identity::Identity;
 use crate::plan::Plan;
 use crate::record::removal::remove_own;
 use crate::record::{Record, writer};
@@ -43,6 +44,8 @@ pub(super) struct Points {
     interrupt: Interrupt,
     /// Whether it has just been started, and not continued.
     new: bool,
+    /// The copy that a point of a grid works on.
+    copy: Option<Temporary>,
 }
 
 impl Points {
@@ -58,7 +61,7 @@ impl Points {
         state.points.iter_mut().for_each(|entry| entry.failed = None);
         let new = !directory.join(state::FILE).exists();
         state.write(&directory)?;
-        Ok(Points { directory, state, db, json, interrupt, new })
+        Ok(Points { directory, state, db, json, interrupt, new, copy: None })
     }
 
     /// Runs all remaining points, and writes the report. A sweep whose first point is refused leaves no files, so that
@@ -118,7 +121,8 @@ impl Points {
         }
         if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid().is_some()) {
             // A sweep that was killed right after a point finished still has its copy, and a table without the point.
-            self.place(last.key)?.working(&self.state.copies, &[]).remove()?;
+            let database = self.place(last.key)?;
+            self.remove_copy(&database)?;
             self.table()?;
         }
         if !self.state.settings.keep_databases() {
@@ -160,7 +164,8 @@ impl Points {
     fn give_up(&mut self, key: PointKey, why: String) -> Result<(), Error> {
         self.interrupt.running(false);
         tell!("sweep: {} has no result: {why}", name(&self.state, key));
-        self.place(key)?.working(&self.state.copies, &[]).remove()?;
+        let database = self.place(key)?;
+        self.remove_copy(&database)?;
         if let Some(entry) = self.state.points.iter_mut().find(|entry| entry.key == key) {
             entry.failed = Some(why);
         }
@@ -263,7 +268,7 @@ impl Points {
         self.state.write(&self.directory)?;
         self.tidy(index)?;
         if self.state.settings.grid().is_some() {
-            database.working(&self.state.copies, &[]).remove()?;
+            self.remove_copy(&database)?;
             self.table()?;
         }
         Ok(true)
@@ -294,10 +299,17 @@ impl Points {
             }
         }
         let working = database.working(&self.state.copies, &options);
-        working.remove()?;
-        working.create()?;
+        self.copy = Some(Temporary::at(&working)?);
         database.copy_to(&working)?;
         Ok(Some((working, unbounded)))
+    }
+
+    /// Removes the copy of a database that a point worked on, also that of a killed sweep.
+    fn remove_copy(&mut self, database: &Place) -> Result<(), Error> {
+        match self.copy.take() {
+            Some(copy) => copy.remove(),
+            None => Temporary::clear(&database.working(&self.state.copies, &[])).map(drop),
+        }
     }
 
     /// Loads the database that points are copied from, if needed; `false` if interrupted.

@@ -10,10 +10,10 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::identity::Identity;
 use super::key::PointKey;
 use super::settings::Settings;
 use crate::engine::Error;
+use crate::identity::Identity;
 use crate::link_safe;
 use crate::record::writer;
 use crate::study::point::Point;
@@ -91,11 +91,13 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct State {
     format: u32,
+    /// Its directory, whatever the name. Sweeps of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory: Option<Identity>,
     pub(super) settings: Settings,
     #[serde(default)]
     pub(super) points: Vec<Entry>,
-    /// Suffix of the working copies of a grid's points. It is unique, so that files with such a name
-    /// are this sweep's own.
+    /// Suffix of the working copies of a grid's points. It is unique, so that no other sweep needs their places.
     #[serde(default = "ending")]
     pub(super) copies: String,
     /// Of a grid.
@@ -106,7 +108,41 @@ pub(super) struct State {
 impl State {
     /// A new sweep.
     pub(super) fn new(settings: Settings) -> State {
-        State { format: FORMAT, settings, points: Vec::new(), copies: ending(), databases: Vec::new() }
+        let (points, databases) = (Vec::new(), Vec::new());
+        State { format: FORMAT, directory: None, settings, points, copies: ending(), databases }
+    }
+
+    /// Binds it to its directory, which may get another name. A copy of a sweep is not continued: it would use and
+    /// remove the databases of the other one.
+    ///
+    /// # Errors
+    /// If this is another directory than that of the sweep.
+    pub(super) fn bind(&mut self, directory: &Path) -> Result<(), Error> {
+        let shown = directory.display();
+        let here = Identity::of(directory).map_err(|error| Error::Usage(format!("cannot read {shown}: {error}")))?;
+        if self.directory.as_ref().is_some_and(|known| *known != here) {
+            return Err(Error::Usage(format!(
+                "{shown} is a copy of a sweep, or its file system was copied, restored or mounted anew: its databases \
+                 may be those of the original. Resume the original, or start a new sweep with another --out; or remove \
+                 the line `directory = …` from {FILE} there: then it goes on, and the databases so far are kept"
+            )));
+        }
+        if self.directory.is_none() {
+            self.disown();
+            self.directory = Some(here);
+        }
+        Ok(())
+    }
+
+    /// Gives up the databases that it created: it is of an earlier version, and may be a copy. They are kept.
+    fn disown(&mut self) {
+        self.copies = ending();
+        for entry in &mut self.points {
+            (entry.own_database, entry.identity) = (false, None);
+        }
+        for there in &mut self.databases {
+            (there.own, there.identity) = (false, None);
+        }
     }
 
     /// Whether a point has no result because its database failed.
@@ -222,6 +258,46 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
 
+    fn settings() -> Settings {
+        let varied = Varied::Load { at: vec![100] };
+        Settings { varied, plan: Plan::default(), series: vec![Series::default()] }
+    }
+
+    /// The planted faults: a copy of a sweep, and one of an earlier version, which may be a copy.
+    #[test]
+    fn a_moved_sweep_goes_on_and_a_copy_does_not() {
+        let place = tempfile::tempdir().unwrap();
+        let (sweep, moved, copied) =
+            (place.path().join("sweep"), place.path().join("moved"), place.path().join("copied"));
+        fs::create_dir(&sweep).unwrap();
+        let own = Database {
+            series: 0,
+            warehouses: 1,
+            stripes: None,
+            own: true,
+            identity: Some(Identity::of(&sweep).unwrap()),
+            ready: true,
+        };
+        let mut state = State { databases: vec![own.clone()], ..State::new(settings()) };
+        state.bind(&sweep).unwrap();
+        state.databases = vec![own];
+        state.write(&sweep).unwrap();
+        fs::rename(&sweep, &moved).unwrap();
+        let mut again = State::read(&moved).unwrap().unwrap();
+        again.bind(&moved).unwrap();
+        assert_eq!(again, state);
+        fs::create_dir(&copied).unwrap();
+        fs::copy(moved.join(FILE), copied.join(FILE)).unwrap();
+        let refused = State::read(&copied).unwrap().unwrap().bind(&copied).unwrap_err().to_string();
+        assert!(refused.contains("is a copy of a sweep") && refused.contains("start a new sweep"), "{refused}");
+        // One of an earlier version keeps its databases, and makes its copies elsewhere.
+        let mut earlier = State { directory: None, ..state.clone() };
+        earlier.bind(&copied).unwrap();
+        assert!(!earlier.databases[0].own && earlier.databases[0].identity.is_none() && earlier.databases[0].ready);
+        assert_ne!(earlier.copies, state.copies);
+        assert!(earlier.bind(&moved).is_err());
+    }
+
     /// The planted fault: what is begun is removed and made again, and this would be somebody else's.
     #[test]
     fn a_state_whose_records_are_behind_links_is_refused() {
@@ -231,8 +307,6 @@ mod tests {
         fs::create_dir_all(sweep.join("own/1")).unwrap();
         std::os::unix::fs::symlink("../others", sweep.join("link")).unwrap();
         std::os::unix::fs::symlink("../../others/1", sweep.join("own/2")).unwrap();
-        let varied = Varied::Load { at: vec![100] };
-        let settings = Settings { varied, plan: Plan::default(), series: vec![Series::default()] };
         for (record, is_read) in [
             ("own/1", true),
             ("own/3", true),
@@ -254,7 +328,7 @@ mod tests {
                 failed: None,
                 result: None,
             };
-            State { points: vec![entry], ..State::new(settings.clone()) }.write(&sweep).unwrap();
+            State { points: vec![entry], ..State::new(settings()) }.write(&sweep).unwrap();
             let read = State::read(&sweep);
             assert_eq!(read.as_ref().is_ok_and(Option::is_some), is_read, "{record}: {read:?}");
         }

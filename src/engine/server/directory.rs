@@ -179,6 +179,16 @@ impl Directory {
     }
 }
 
+/// Whether a directory has all of these files. None of them may be a link, nor may a directory on the way to it.
+pub(super) fn has_files(directory: &Path, files: &[&str]) -> bool {
+    let there = |path: &Path| fs::symlink_metadata(path).ok();
+    files.iter().map(|file| directory.join(file)).all(|file| {
+        let mut above = file.ancestors().skip(1).take_while(|above| *above != directory);
+        there(&file).is_some_and(|file| file.is_file())
+            && above.all(|above| there(above).is_some_and(|above| above.is_dir()))
+    })
+}
+
 /// Creates a directory, inaccessible to all others.
 pub(super) fn make(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(CLOSED).create(path)
@@ -265,6 +275,21 @@ mod tests {
         let refused = Directory::open(&place.path().join("link"), None).unwrap_err().to_string();
         assert!(refused.contains("is a link: name the directory"), "{refused}");
         assert_eq!(directory.read("gone"), Ok(None));
+    }
+
+    #[test]
+    fn a_directory_has_files_if_all_are_there_and_none_is_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let has = |files: &[&str]| has_files(place.path(), files);
+        fs::create_dir(place.path().join("deep")).unwrap();
+        fs::write(place.path().join("deep/file"), "").unwrap();
+        fs::write(place.path().join("file"), "").unwrap();
+        symlink("deep", place.path().join("way")).unwrap();
+        symlink("file", place.path().join("link")).unwrap();
+        assert!(has(&["file", "deep/file"]));
+        for missing in ["none", "deep", "link", "way/file", "deep/none", "file/none"] {
+            assert!(!has(&["file", missing]), "{missing}");
+        }
     }
 
     #[test]

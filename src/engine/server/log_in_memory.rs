@@ -11,6 +11,7 @@ use super::owner::Owner;
 use super::place::Place;
 use super::process::failed;
 use crate::engine::{Error, files};
+use crate::mounts;
 
 /// A file system in memory, if the system has one.
 const MEMORY: &str = "/dev/shm";
@@ -51,7 +52,7 @@ impl LogInMemory {
         if data.join(POSTGRES).is_dir() {
             let (from, to) = (data.join(POSTGRES), place.inside().join(POSTGRES));
             files::copy(&from, &to).map_err(cannot)?;
-            fs::remove_dir_all(&from).map_err(cannot)?;
+            mounts::remove_directory(&from).map_err(cannot)?;
             symlink(&to, &from).map_err(cannot)?;
         } else {
             let (file, setting) = MARIADB;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
+use super::directory;
 use super::fetched::{self, Make};
 use super::galera_member::Member;
 use super::process::{Process, failed};
@@ -90,7 +91,7 @@ impl Server {
         let owner = owner::find(programs.name(), data, &["mysql", "mariadb"], owner::Otherwise::Nobody)?;
         let home = Home::on(options.disk.as_ref(), "mariadb", data, owner)?;
         home.reachable(options.tcp)?;
-        if is_data_directory(&home.data) {
+        if maker(&home.data).is_some() {
             home.close_data()?;
         } else {
             home.make_data(&format!("a {} data directory", programs.name()))?;
@@ -242,15 +243,14 @@ impl MariaDb {
     }
 }
 
-/// Whether a server has created its tables there.
-fn is_data_directory(data: &Path) -> bool {
-    data.join("mysql").is_dir() && data.join("ibdata1").is_file()
-}
-
-/// The server that created a data directory; `None` if it is not one.
+/// The server that created a data directory; `None` if it is not one. It has the files of InnoDB, and those of the
+/// server's own tables.
 fn maker(data: &Path) -> Option<Make> {
-    let mysql = data.join("mysql.ibd").is_file();
-    is_data_directory(data).then_some(if mysql { Make::MySql } else { Make::MariaDb })
+    let has = |files: &[&str]| directory::has_files(data, files);
+    if has(&["ibdata1", "mysql.ibd"]) {
+        return Some(Make::MySql);
+    }
+    has(&["ibdata1", "aria_log_control", "mysql/db.frm"]).then_some(Make::MariaDb)
 }
 
 /// The programs of a server.

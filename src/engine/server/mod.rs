@@ -11,6 +11,7 @@ mod galera_member;
 #[cfg(target_os = "linux")]
 mod group;
 mod home;
+mod identified;
 pub mod io;
 pub mod log_in_memory;
 pub mod mariadb;
@@ -40,7 +41,7 @@ use std::time::{Duration, Instant};
 pub use home::Home;
 pub use media::{Media, MediaOptions, Medium};
 pub(super) use place::Place;
-pub use place::{abandon, abandon_in_time};
+pub use place::{abandon, abandon_in_time, kept};
 pub use process::Ending;
 use process::{Process, failed};
 

@@ -1,10 +1,10 @@
 //! A private server's temporary directory: its socket, its configuration files, its data if that is temporary.
 //!
 //! It is removed at the end. If Graymark was killed, the next start of a private server removes it: its creator holds a
-//! lock on a file in it while it runs.
+//! lock on a file in it while it runs. The file names the directory, so that a copy and a renamed one are kept.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
@@ -16,12 +16,18 @@ use super::directory::{self, Directory};
 use super::owner::Owner;
 use super::process::{Process, failed};
 use crate::engine::Error;
-use crate::powercut;
+use crate::identity::Identity;
+use crate::{mounts, powercut};
 
 /// Prefix of the names of such directories.
 const PREFIX: &str = "graymark-";
-/// Locked by the creator of the directory.
+/// Locked by the creator of the directory, whose path and identity it contains.
 const LOCK: &str = "owner.lock";
+/// Length of its content, in bytes, from which on it is not Graymark's.
+const LONGEST_CLAIM: u64 = 1 << 14;
+/// Its first line.
+const CLAIM: &str =
+    "Graymark removes this directory, if it still has this path and identity and nobody locks this file.";
 /// The lock's name until it is locked.
 const UNLOCKED: &str = "owner.new";
 /// The part that belongs to the server's user.
@@ -38,6 +44,9 @@ const REMOVALS: u32 = 40;
 
 /// Directories of this process, so that they can be removed when it ends at once.
 static OURS: Mutex<Vec<Ours>> = Mutex::new(Vec::new());
+
+/// Directories that are not removed, and why.
+static KEPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
 struct Ours {
@@ -72,7 +81,7 @@ impl Place {
     /// Creates one below a shared directory.
     pub(super) fn below(temporary: &Path, what: &str, owner: Option<Owner>) -> Result<Place, Error> {
         clear(temporary);
-        let cannot = |error: &std::io::Error| failed("cannot make a temporary directory", error);
+        let cannot = |error: &io::Error| failed("cannot make a temporary directory", error);
         // Checked, and resolved: a link in a directory of another user could lead elsewhere.
         let temporary = directory::resolved(&temporary.join(format!("{PREFIX}{what}")), owner.is_some())?;
         let temporary = temporary.parent().unwrap_or(&temporary);
@@ -83,7 +92,9 @@ impl Place {
             .tempdir_in(temporary);
         let made = made.map_err(|error| cannot(&error))?;
         let path = made.path().to_owned();
-        let lock = Directory::open(&path, None)?.create_own(UNLOCKED)?;
+        let mut lock = Directory::open(&path, None)?.create_own(UNLOCKED)?;
+        let claimed = claim(&path).and_then(|text| lock.write_all(text.as_bytes()));
+        claimed.map_err(|error| cannot(&error))?;
         lock.try_lock().map_err(|error| failed("cannot lock a temporary directory", &error.into()))?;
         // Nobody finds a lock file that is not locked yet.
         fs::rename(path.join(UNLOCKED), path.join(LOCK)).map_err(|error| cannot(&error))?;
@@ -127,6 +138,15 @@ fn ours() -> MutexGuard<'static, Vec<Ours>> {
     OURS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn reasons() -> MutexGuard<'static, Vec<String>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Which temporary directories were not removed, and why, for the user.
+pub fn kept() -> Vec<String> {
+    std::mem::take(&mut *reasons())
+}
+
 /// Ends the servers of this process that have temporary data and removes their directories, for a process that ends at
 /// once. What takes long is left to the next start of a private server.
 pub fn abandon() {
@@ -167,8 +187,14 @@ fn clear(temporary: &Path) {
     }
 }
 
-/// The lock of a directory whose creator has ended; `None` if it is running, or if the directory is another user's or
-/// something else.
+/// The content of the lock of a directory.
+fn claim(path: &Path) -> io::Result<String> {
+    let (path, identity) = (fs::canonicalize(path)?, Identity::of(path)?);
+    Ok(format!("{CLAIM}\n{}\n{}\n", path.display(), identity.text()))
+}
+
+/// The lock of a directory whose creator has ended; `None` if it is running, or if the directory is another user's, a
+/// copy, a renamed one or something else.
 fn orphaned(path: &Path) -> Option<File> {
     let ours = |uid: u32| uid == Uid::effective().as_raw();
     let there = fs::symlink_metadata(path).ok()?;
@@ -177,16 +203,23 @@ fn orphaned(path: &Path) -> Option<File> {
         return None;
     }
     let lock = Directory::open(path, None).ok()?.file(LOCK).ok()??;
-    lock.try_lock().ok().map(|()| lock)
+    lock.try_lock().ok()?;
+    let mut text = String::new();
+    (&lock).take(LONGEST_CLAIM).read_to_string(&mut text).ok()?;
+    (text == claim(path).ok()?).then_some(lock)
 }
 
 /// Removes a directory without following links; the lock last, so that a failed removal can be repeated. A server that
-/// is still ending may write another file meanwhile.
+/// is still ending may write another file meanwhile. A directory in which something is mounted is kept as a whole.
 fn remove(path: &Path) {
     powercut::unmount(&path.join(INSIDE).join(DATA));
+    if let Err(why) = mounts::refuse_mounted(path) {
+        reasons().push(format!("{} is kept: {why}", path.display()));
+        return;
+    }
     let gone = |path: &Path| {
         for _ in 0..REMOVALS {
-            let Err(error) = fs::remove_dir_all(path) else { return true };
+            let Err(error) = mounts::remove_directory(path) else { return true };
             if !matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) || !path.exists() {
                 break;
             }
@@ -206,6 +239,63 @@ mod tests {
     use nix::sys::signal::Signal;
 
     use super::*;
+    use crate::mounts::tests::Bound;
+
+    /// A directory of a process that has ended.
+    fn dead(path: &Path) {
+        fs::create_dir(path).unwrap();
+        fs::create_dir(path.join(INSIDE)).unwrap();
+        fs::write(path.join(INSIDE).join("letter"), "dear").unwrap();
+        fs::write(path.join(LOCK), claim(path).unwrap()).unwrap();
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+    }
+
+    /// The planted faults: a copy of a directory, a renamed one, and one of an earlier version.
+    #[test]
+    fn only_the_directory_that_its_lock_names_is_removed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let at = |name: &str| temporary.path().join(name);
+        let place = Place::below(temporary.path(), "test", None).unwrap();
+        assert_eq!(fs::read_to_string(place.path.join(LOCK)).unwrap(), claim(&place.path).unwrap());
+        fs::write(place.path.join(INSIDE).join("letter"), "dear").unwrap();
+        copy(&place.path, &at("graymark-my-backup"));
+        dead(&at("graymark-test-1"));
+        fs::rename(at("graymark-test-1"), at("graymark-crashed-for-later")).unwrap();
+        dead(&at("graymark-test-2"));
+        fs::write(at("graymark-test-2").join(LOCK), "").unwrap();
+        dead(&at("graymark-test-3"));
+        fs::create_dir(at("elsewhere")).unwrap();
+        copy(&at("graymark-test-3"), &at("elsewhere/graymark-test-3"));
+        clear(temporary.path());
+        clear(&at("elsewhere"));
+        let kept = ["graymark-my-backup", "graymark-crashed-for-later", "graymark-test-2", "elsewhere/graymark-test-3"];
+        for letter in kept.map(|name| at(name).join(INSIDE).join("letter")) {
+            assert!(letter.exists(), "{}", letter.display());
+        }
+        assert!(place.path.exists() && !at("graymark-test-3").exists());
+    }
+
+    /// The planted fault: somebody's directory, mounted in that of a process that was killed.
+    #[test]
+    fn a_directory_with_a_mount_is_kept_and_reported() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (dead_one, precious) = (temporary.path().join("graymark-test-1"), temporary.path().join("precious"));
+        fs::create_dir(&precious).unwrap();
+        fs::write(precious.join("letter"), "dear").unwrap();
+        dead(&dead_one);
+        fs::create_dir(dead_one.join("mount")).unwrap();
+        let Some(bound) = Bound::at(&dead_one.join("mount"), &precious) else { return };
+        clear(temporary.path());
+        let told = kept().into_iter().filter(|why| why.contains("graymark-test-1 is kept")).collect::<Vec<_>>();
+        assert!(told.len() == 1 && told[0].contains("graymark-test-1/mount"), "{told:?}");
+        assert!(dead_one.join(INSIDE).join("letter").exists(), "nothing was removed");
+        drop(bound);
+        clear(temporary.path());
+        assert!(!dead_one.exists() && precious.join("letter").exists());
+    }
 
     /// The planted fault: servers that react only to SIGKILL, too many to wait for one after the other.
     #[test]

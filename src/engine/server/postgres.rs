@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
+use super::directory;
 use super::fetched::{self, Make};
+use super::identified;
 use super::media::Copies;
 use super::process::Process;
 use super::standby::{self, StandbySync};
@@ -128,6 +130,7 @@ impl Server {
         home.reachable(options.tcp)?;
         let made = kept_version.is_some();
         if made {
+            identified::refuse_copy(&home.directory()?, &home.data, &stripes::outside(&home.data))?;
             home.close_data()?
         } else {
             home.make_data("a PostgreSQL data directory")?
@@ -158,6 +161,9 @@ impl Server {
         // The server's user makes backups, and could not read the file; this server is never started again.
         if new && options.media.is_none() {
             password::keep(&home.directory()?, &password)?;
+        }
+        if home.kept {
+            identified::note(&home.directory()?, &home.data)?;
         }
         let copies = options.media.map(Copies::new).transpose()?.map(Box::new);
         let nodes = options.standbys.saturating_add(1);
@@ -295,13 +301,16 @@ pub(super) fn state(home: &Home, pid: u32) -> Option<String> {
     lines.nth(6).map(|line| line.trim().to_owned()).filter(|state| ours && !state.is_empty())
 }
 
+/// Files that every data directory has.
+const VERSION: &str = "PG_VERSION";
+const OTHERS: [&str; 2] = ["global/pg_control", "postgresql.conf"];
+
 /// The major version that created a data directory; `None` if it is not one.
 pub(super) fn cluster_version(data: &Path) -> Option<String> {
-    let file = data.join("PG_VERSION");
-    if !fs::symlink_metadata(&file).is_ok_and(|there| there.is_file()) {
+    if !directory::has_files(data, &[VERSION]) || !directory::has_files(data, &OTHERS) {
         return None;
     }
-    let version = fs::read_to_string(file).ok()?;
+    let version = fs::read_to_string(data.join(VERSION)).ok()?;
     Some(version.trim().to_owned()).filter(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 

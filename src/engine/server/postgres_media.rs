@@ -15,6 +15,7 @@ use super::postgres::{Postgres, USER};
 use super::process::failed;
 use super::{Server, home, owner};
 use crate::engine::Error;
+use crate::mounts;
 
 /// The path of the log in the data directory.
 const LOG_IN_DATA: &str = "pg_wal";
@@ -176,7 +177,7 @@ fn empty(directory: &Path) -> Result<(), Error> {
 /// Removes a file, a link or a directory, if it exists. Links are not followed.
 fn remove(path: &Path) -> Result<(), Error> {
     let removed = match fs::symlink_metadata(path) {
-        Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+        Ok(there) if there.is_dir() => mounts::remove_directory(path),
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };

@@ -15,10 +15,11 @@ use super::home::LOG;
 use super::postgres::{self, Postgres, PostgresServerOptions, Prepared, Server, USER};
 use super::process::{Process, failed};
 use super::standby::{SETTINGS, StandbySync, name};
-use super::{Home, Kind, password};
+use super::{Home, Kind, identified, password};
 use crate::engine::Error;
 use crate::engine::address::Host;
 use crate::engine::relay::{Network, Relay};
+use crate::mounts;
 
 /// The passwords for following another node.
 const PASSWORDS: &str = "node.pgpass";
@@ -29,7 +30,7 @@ const WRITER: &str = "graymark.writer";
 /// In a data directory that Graymark created for a node: only such a one is ever removed.
 const MARK: &str = "graymark.node";
 /// Files that belong to one server only.
-const NOT_COPIED: [&str; 5] = [password::FILE, MARK, LOG, "postmaster.pid", "postmaster.opts"];
+const NOT_COPIED: [&str; 6] = [password::FILE, identified::FILE, MARK, LOG, "postmaster.pid", "postmaster.opts"];
 /// The oldest major version whose running standbys can change their upstream.
 const OLDEST: u32 = 13;
 /// The address of servers without a socket, and of relays.
@@ -156,7 +157,7 @@ fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
         let shown = home.data.display();
         if home.data.is_dir() && home.directory()?.file(MARK)?.is_some() {
             // An unfinished copy, or a primary once, with transactions that no other node has.
-            fs::remove_dir_all(&home.data).map_err(|error| failed(&format!("cannot remove {shown}"), &error))?;
+            mounts::remove_directory(&home.data).map_err(|error| failed(&format!("cannot remove {shown}"), &error))?;
         } else if version.is_some() {
             return Err(Error::Usage(format!(
                 "{shown} is a PostgreSQL data directory that Graymark did not create as a node of a cluster: move it, or \

@@ -126,7 +126,7 @@ impl fmt::Display for Stripes {
 }
 
 /// The subdirectory of a database in a given directory.
-fn own(given: &Path, data: &Path) -> PathBuf {
+pub(super) fn own(given: &Path, data: &Path) -> PathBuf {
     given.join(format!("{PREFIX}{}", data.file_name().unwrap_or_default().to_string_lossy()))
 }
 

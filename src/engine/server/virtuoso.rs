@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
+use super::directory;
 use super::process::{Process, failed};
 use super::{Ending, Home, Kind, home, memory, overridden, owner, password};
 use crate::engine::Error;
@@ -28,8 +29,11 @@ const INI: &str = "graymark.ini";
 pub const PAGE: u64 = 8_192;
 /// The minimum number of buffers: version 7.2.5 uses that if its ini file sets fewer.
 pub const FEWEST_BUFFERS: u32 = 20_000;
-/// The file that identifies a data directory.
+/// The file of a database, and the first one of a striped database.
 const DATABASE: &str = "graymark.db";
+const FIRST_STRIPE: &str = "stripe1.db";
+/// Its log.
+const TRANSACTIONS: &str = "graymark.trx";
 /// The SQLSTATE of a refused login.
 const REFUSED: &str = "28000";
 /// The log message of a server that accepts connections.
@@ -90,7 +94,7 @@ impl VirtuosoServerOptions {
             ("DatabaseFile", DATABASE),
             ("ErrorLogFile", home::LOG),
             ("LockFile", "graymark.lck"),
-            ("TransactionFile", "graymark.trx"),
+            ("TransactionFile", TRANSACTIONS),
         ] {
             let _ = writeln!(ini, "{name} = {}", place(file));
         }
@@ -143,7 +147,7 @@ impl Server {
         let data = options.data.as_deref();
         let owner = owner::find(Virtuoso::NAME, data, &["virtuoso"], owner::Otherwise::Unlisted)?;
         let home = Home::new("virtuoso", data, owner)?;
-        if [DATABASE, "stripe1.db"].iter().any(|file| home.data.join(file).is_file()) {
+        if is_data_directory(&home.data) {
             home.close_data()?;
         } else {
             home.make_data("a data directory of Graymark's Virtuoso")?;
@@ -249,6 +253,11 @@ impl Kind for Virtuoso {
     }
 }
 
+/// Whether a server of Graymark has made a database there, with its log.
+fn is_data_directory(data: &Path) -> bool {
+    [DATABASE, FIRST_STRIPE].iter().any(|database| directory::has_files(data, &[database, TRANSACTIONS]))
+}
+
 fn find_program() -> Result<PathBuf, Error> {
     const VARIABLE: &str = "GRAYMARK_VIRTUOSO_BIN";
     const NAME: &str = "virtuoso-t";
@@ -296,6 +305,16 @@ pub fn found() -> Result<Vec<Found>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The planted fault: somebody's file with the name of a stripe.
+    #[test]
+    fn a_data_directory_has_a_database_and_its_log() {
+        let place = tempfile::tempdir().unwrap();
+        for (file, is_one) in [("stripe1.db", false), (TRANSACTIONS, true)] {
+            std::fs::write(place.path().join(file), "").unwrap();
+            assert_eq!(is_data_directory(place.path()), is_one, "{file}");
+        }
+    }
 
     #[test]
     fn the_ini_file_says_what_was_asked_for() {

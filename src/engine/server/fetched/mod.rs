@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use super::directory::{self, Directory};
 use super::process::failed;
 use crate::engine::Error;
+use crate::mounts;
 
 /// The variable with the directory of fetched servers.
 pub const VARIABLE: &str = "GRAYMARK_ENGINES";
@@ -204,7 +205,7 @@ fn remove_unfinished(place: &Path) -> io::Result<()> {
         }
         let marked = Directory::open(&entry.path(), None).and_then(|there| there.read(MARK));
         if marked.is_ok_and(|text| text.as_deref() == Some(TEXT.as_bytes())) {
-            fs::remove_dir_all(entry.path())?;
+            mounts::remove_directory(&entry.path())?;
         } else {
             // One that is not empty stays.
             let _ = fs::remove_dir(entry.path());

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 /// Device, inode and time of creation of a file or directory. The inode alone may be used again once it is free.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(in crate::cli) struct Identity(String);
+pub(crate) struct Identity(String);
 
 impl Identity {
     /// That of a path; links are not followed.
     ///
     /// # Errors
     /// If the path does not exist or cannot be read.
-    pub(in crate::cli) fn of(path: &Path) -> io::Result<Identity> {
+    pub(crate) fn of(path: &Path) -> io::Result<Identity> {
         let there = fs::symlink_metadata(path)?;
         // Some file systems do not store the time of creation.
         let created = there.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -27,7 +27,7 @@ impl Identity {
     }
 
     /// Its text in a file.
-    pub(in crate::cli) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.0
     }
 }
