@@ -26,8 +26,12 @@ pub(super) fn drop_tables(args: DropArgs) -> Result<Ended, Error> {
         true => tell!("drop: removed the {name} tables from {url}"),
         false => tell!("drop: {url} has no {name} tables"),
     }
-    if !kept.is_empty() {
-        tell!("drop: left {} alone, for nothing proves that Graymark made what has this name", kept.join(", "));
+    if !kept.procedures.is_empty() {
+        let names = kept.procedures.join(", ");
+        tell!("drop: left {names} alone, for nothing proves that Graymark made what has this name");
+    }
+    if let Some(database) = kept.database {
+        tell!("drop: kept the database {database}");
     }
     Ok(Ended::Held)
 }

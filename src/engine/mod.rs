@@ -33,6 +33,7 @@ use async_trait::async_trait;
 pub use failure::{Error, ErrorKind, Failure, RetryReason};
 pub use observe::{NoObserver, Observer};
 pub use options::ConnectOptions;
+pub use ownership::Kept;
 
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::nodes::NodeCheck;
@@ -217,9 +218,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     ) -> Result<RestoreReport, Error>;
     /// Removes the workload's tables and everything that belongs to them, if a manifest proves them to be Graymark's,
     /// and if nothing else depends on them. After an error nothing is dropped, if schema changes are transactional;
-    /// otherwise dependents are checked first. Returns the names of procedures that it left alone, because nothing
-    /// proves that Graymark made them.
-    async fn drop_tables(&self) -> Result<Vec<String>, Error>;
+    /// otherwise dependents are checked first. Returns what it left alone.
+    async fn drop_tables(&self) -> Result<Kept, Error>;
     /// Checks the workload's consistency conditions and invariants. `on_step` receives each result.
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error>;
     /// The number of rows of a table; `None` if there is no such table.

@@ -38,11 +38,33 @@ pub fn can_drop(database_state: DatabaseState) -> Result<bool, Error> {
     }
 }
 
+/// What a drop left alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Procedures with names of the workload's, because nothing proves that Graymark made them.
+    pub procedures: Vec<String>,
+    /// A database that Graymark created, and why it could not be dropped for sure without harm to others.
+    pub database: Option<String>,
+}
+
+impl From<Vec<String>> for Kept {
+    fn from(procedures: Vec<String>) -> Kept {
+        Kept { procedures, database: None }
+    }
+}
+
 /// Why nothing was dropped: other objects depend on the tables; each is named.
 pub fn needed_by(dependents: &str) -> Error {
     Error::Database(format!(
         "nothing was dropped, for something else hangs on the tables: {dependents}; remove that first, or leave the \
          tables there"
+    ))
+}
+
+/// Why nothing was dropped or restored: the tables are others than those that were checked before the locks.
+pub fn changed_meanwhile(done: &str) -> Error {
+    Error::Database(format!(
+        "nothing was {done}, for someone has made, renamed or dropped tables meanwhile: start the same command again"
     ))
 }
 

@@ -12,6 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ConnectOptions;
+use super::Kept;
 use super::{
     DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
     NoObserver, Observer, RestoreReport, ServerProcess, Session, Sessions, Via,
@@ -165,7 +166,7 @@ impl<W: Workload> Engine<W> for Simulated {
         Err(Error::Usage("a simulated database holds nothing that could be restored: just run".to_owned()))
     }
 
-    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
+    async fn drop_tables(&self) -> Result<Kept, Error> {
         Err(Error::Usage("a simulated database holds nothing that could be removed".to_owned()))
     }
 

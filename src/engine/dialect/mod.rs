@@ -6,7 +6,7 @@
 
 mod odbc;
 
-pub use odbc::{OdbcWords, PLAIN_ODBC, Texts};
+pub use odbc::{OdbcWords, PLAIN_ODBC, TableLocks, Texts};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -33,9 +33,22 @@ pub struct OdbcWords {
     pub words: &'static [(&'static str, &'static str)],
     /// Sent before tables are dropped, so that their own foreign keys do not prevent it.
     pub before_drop: &'static [&'static str],
+    /// Locks tables before a drop, so that they stay what was checked; `None` if a transaction does, or nothing can.
+    pub locks: Option<TableLocks>,
     /// Drops `{table}`, or all `{tables}` of the workload at once, then those of Graymark: MariaDB then drops none while
     /// another session holds locks on one. Never with dependent objects.
     pub drop: &'static str,
+}
+
+/// Locks of tables that belong to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableLocks {
+    /// Locks `{tables}`.
+    pub lock: &'static str,
+    /// One of these tables, `{table}`.
+    pub each: &'static str,
+    /// Releases all locks.
+    pub release: &'static str,
 }
 
 /// The kind of a dialect's files.
@@ -65,5 +78,6 @@ pub const PLAIN_ODBC: OdbcWords = OdbcWords {
     temporary: "",
     words: &[("{now}", "CURRENT_TIMESTAMP"), ("{time}", "TIMESTAMP"), ("{bytes}", ""), ("{options}", "")],
     before_drop: &[],
+    locks: None,
     drop: "DROP TABLE {table}",
 };

@@ -8,7 +8,7 @@ use super::super::open::Visitor;
 use super::super::population::{foreign, other};
 use super::{Task, on};
 use crate::drive::LoadTarget;
-use crate::engine::{DatabaseState, Engine, Error};
+use crate::engine::{DatabaseState, Engine, Error, Kept};
 use crate::result::Identity;
 use crate::workload::Workload;
 
@@ -19,8 +19,8 @@ pub struct Dropped {
     pub engine: Identity,
     /// Whether there were tables to remove.
     pub tables: bool,
-    /// Procedures with names of the workload's that were left alone, because nothing proves that Graymark made them.
-    pub kept: Vec<String>,
+    /// What was left alone.
+    pub kept: Kept,
 }
 
 impl Task<'_> {
@@ -44,7 +44,9 @@ impl Visitor for Drop<'_> {
         let Some(there) = requests.database_state()? else { return Ok(None) };
         let identity = engine.identity().clone();
         match there {
-            DatabaseState::Nothing => return Ok(Some(Dropped { engine: identity, tables: false, kept: Vec::new() })),
+            DatabaseState::Nothing => {
+                return Ok(Some(Dropped { engine: identity, tables: false, kept: Kept::default() }));
+            }
             DatabaseState::Other { workload } => return Err(other::<W>(&workload, &identity.url)),
             DatabaseState::Foreign { why } => return Err(foreign(&identity.url, &why)),
             DatabaseState::Unfinished(_) | DatabaseState::Complete(_) | DatabaseState::Damaged { .. } => {}

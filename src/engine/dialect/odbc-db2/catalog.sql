@@ -5,6 +5,12 @@ SELECT LOWER(routinename), text
 FROM SYSCAT.ROUTINES
 WHERE routinetype = 'P' AND routineschema = CURRENT SCHEMA AND language = 'SQL';
 
+-- name: columns
+-- SELECT * leaves out hidden columns.
+SELECT LOWER(tabname), LOWER(colname)
+FROM SYSCAT.COLUMNS
+WHERE tabschema = CURRENT SCHEMA;
+
 -- name: dependents
 SELECT 'table',
     CASE tabschema WHEN CURRENT SCHEMA THEN LOWER(tabname) ELSE LOWER(TRIM(tabschema) || '.' || tabname) END,

@@ -23,6 +23,12 @@ SELECT routine_name, routine_definition
   FROM information_schema.routines
  WHERE routine_schema = DATABASE() AND routine_type = 'PROCEDURE';
 
+-- name: columns
+-- SELECT * leaves out invisible columns.
+SELECT table_name, column_name
+  FROM information_schema.columns
+ WHERE table_schema = DATABASE();
+
 -- name: views
 SELECT table_name
   FROM information_schema.tables

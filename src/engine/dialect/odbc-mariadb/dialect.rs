@@ -1,6 +1,6 @@
 //! MariaDB and MySQL over their ODBC drivers.
 
-use crate::engine::dialect::{Dialect, OdbcWords, PLAIN_ODBC, USUAL, Wire};
+use crate::engine::dialect::{Dialect, OdbcWords, PLAIN_ODBC, TableLocks, USUAL, Wire};
 
 pub const DIALECT: Dialect = Dialect {
     name: "mariadb",
@@ -28,6 +28,11 @@ pub const DIALECT: Dialect = Dialect {
         ],
         calls_begin: true,
         before_drop: &["SET lock_wait_timeout = 60"],
+        locks: Some(TableLocks {
+            lock: "LOCK TABLES {tables}",
+            each: "{table} WRITE",
+            release: "UNLOCK TABLES",
+        }),
         drop: "DROP TABLE {tables}",
         ..PLAIN_ODBC
     }),

@@ -18,6 +18,12 @@ FROM all_errors
 WHERE owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') AND type = 'PROCEDURE' AND attribute = 'ERROR'
 ORDER BY name, sequence;
 
+-- name: columns
+-- SELECT * leaves out invisible columns. Those that are hidden and virtual belong to indexes and statistics.
+SELECT LOWER(table_name), LOWER(column_name)
+FROM all_tab_cols
+WHERE owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') AND NOT (hidden_column = 'YES' AND virtual_column = 'YES');
+
 -- name: dependents
 SELECT 'table',
     CASE c.owner WHEN r.owner THEN LOWER(c.table_name) ELSE LOWER(c.owner || '.' || c.table_name) END,

@@ -16,16 +16,37 @@ use crate::result::Manifest;
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
 const METADATA_SQL: &str = include_str!("metadata.sql");
 const FORMAT: u32 = 1;
-/// The comment of the manifest's table if Graymark created the database.
-const OWN_DATABASE: &str = "in a database that Graymark made";
+/// The kind of a table that is no view.
+const BASE_TABLE: &str = "BASE TABLE";
+
+/// The comment of the manifest's table if Graymark created the database. It has the database's name: a copy of the
+/// tables in another database does not prove that Graymark created that one.
+fn own_database(database: &str) -> String {
+    format!("in the database {database} that Graymark made")
+}
+
+/// The tables and views of a database, with their kinds.
+async fn kinds(conn: &mut Conn, database: &str) -> Result<BTreeMap<String, String>, mysql_async::Error> {
+    let query = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE \
+        table_schema = ?";
+    Ok(conn.rows_of::<(String, String)>(query, (database,)).await?.into_iter().collect())
+}
+
+/// The tables of the workload and of Graymark that exist: those that refer to others before these, the manifest last.
+pub async fn own_tables(
+    conn: &mut Conn,
+    database: &str,
+    sql: &WorkloadSql,
+) -> Result<Vec<&'static str>, mysql_async::Error> {
+    let there = kinds(conn, database).await?;
+    let all = sql.children_first().into_iter().chain(METADATA.into_iter().rev());
+    Ok(all.filter(|name| there.get(*name).is_some_and(|kind| kind == BASE_TABLE)).collect())
+}
 
 /// The state of a database, which need not exist. The connection need not use it.
 pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
     let failed = |error| of_command("cannot read the state of the database", &error);
-    let query = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE \
-        table_schema = ?";
-    let there: BTreeMap<String, String> =
-        conn.rows_of::<(String, String)>(query, (database,)).await.map_err(failed)?.into_iter().collect();
+    let there = kinds(conn, database).await.map_err(failed)?;
     let foreign = |what: String| {
         let look = format!("SHOW TABLES FROM {database} and SHOW PROCEDURE STATUS");
         Ok(ownership::foreign(
@@ -34,7 +55,7 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
             "a database of its own: mysql://USER@HOST/NAME",
         ))
     };
-    let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "BASE TABLE");
+    let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == BASE_TABLE);
     if !is_table(METADATA[0]) {
         let names = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
         let names: Vec<&str> = names.chain(procedures(conn, database, sql).await.map_err(failed)?).collect();
@@ -75,7 +96,7 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
     for table in sql.tables {
         match there.get(table.name).map(String::as_str) {
             None => missing = missing.or(Some(table.name)),
-            Some("BASE TABLE") => {
+            Some(BASE_TABLE) => {
                 if let Some(column) = table.columns.iter().find(|column| !has(table.name, column.name)) {
                     let (table, column) = (table.name, column.name);
                     return foreign(format!(
@@ -140,9 +161,10 @@ pub async fn dependents(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<Depend
     Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), &tables))
 }
 
-/// Stores that Graymark created the database for these tables.
-pub async fn note_own_database(conn: &mut Conn) -> Result<(), Error> {
-    let note = format!("ALTER TABLE {} COMMENT = '{OWN_DATABASE}'", METADATA[0]);
+/// Stores that Graymark created the connection's database for these tables.
+pub async fn note_own_database(conn: &mut Conn, database: &str) -> Result<(), Error> {
+    let mark = own_database(database).replace('\\', "\\\\").replace('\'', "''");
+    let note = format!("ALTER TABLE {} COMMENT = '{mark}'", METADATA[0]);
     conn.query_drop(note).await.map_err(|error| of_command("cannot create the tables", &error))
 }
 
@@ -151,7 +173,7 @@ pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, my
     let sql =
         "SELECT CAST(table_comment AS CHAR) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?";
     let comment: Option<String> = conn.first_of(sql, (database, METADATA[0])).await?;
-    Ok(comment.as_deref() == Some(OWN_DATABASE))
+    Ok(comment == Some(own_database(database)))
 }
 
 /// Creates missing tables of the workload and of Graymark, empty. Each statement is its own transaction, and the

@@ -50,7 +50,7 @@ pub async fn load<P: Population>(
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
     prepare(&mut conn, database, sql, manifest).await?;
     if made {
-        catalog::note_own_database(&mut conn).await?;
+        catalog::note_own_database(&mut conn, database).await?;
     }
 
     let parts = population.parts();

@@ -11,6 +11,7 @@ pub mod local;
 mod maintain;
 mod observe;
 mod option_file;
+mod own_database;
 mod parted;
 pub mod probe;
 mod procedures;
@@ -36,6 +37,7 @@ use mysql_async::Conn;
 use query::Read;
 
 use crate::engine::ConnectOptions;
+use crate::engine::Kept;
 use crate::engine::address;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::options::private_settings;
@@ -295,7 +297,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         restore::restore(&self.target, &self.sql::<W>(), manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
+    async fn drop_tables(&self) -> Result<Kept, Error> {
         removal::drop_tables(&self.target, &self.sql::<W>()).await
     }
 

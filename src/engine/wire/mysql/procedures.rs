@@ -12,7 +12,7 @@ use crate::result::Procedures;
 use crate::result::procedures::Source;
 
 /// The procedure does not exist, or this user may not see it.
-const NO_PROCEDURE: u16 = 1305;
+pub const NO_PROCEDURE: u16 = 1305;
 
 /// Creates or replaces the procedures in the connection's database, and notes that in the manifest.
 ///

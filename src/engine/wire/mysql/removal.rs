@@ -1,67 +1,105 @@
 //! Drops the workload's tables: only those that the manifest proves to be Graymark's, and only without dependents.
+//!
+//! While a command waits for a lock, another session may put a table of its own in the place of one of Graymark's, or
+//! add a column. So everything is checked again when the tables are locked.
 
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
 use super::connect::Target;
-use super::failure::{self, of_command};
+use super::failure::of_command;
 use super::load::{claim, release};
-use super::query::Read;
+use super::own_database::{self, Outcome};
 use super::{catalog, procedures};
+use crate::engine::Error;
+use crate::engine::ownership::{self, Kept};
 use crate::engine::sql::WorkloadSql;
-use crate::engine::{Error, ownership};
-
-/// There is no such table in `information_schema`.
-const NO_SUCH_VIEW: u16 = 1109;
 
 /// Drops the workload's tables, its procedures and Graymark's own tables, if the manifest proves that they are
 /// Graymark's; the database too, if Graymark created it and nothing else is in it. DROP TABLE cannot be rolled back:
-/// dependents are checked first. Returns the procedures that it left alone.
-pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<Vec<String>, Error> {
+/// dependents are checked first.
+pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<Kept, Error> {
     let database = target.database(sql.name);
-    let guard = claim(target, database).await?;
-    let failed = |error| of_command("cannot remove the tables", &error);
+    let mut guard = claim(target, database).await?;
     let mut conn = target.connect(None, &[]).await?;
     if !ownership::can_drop(catalog::database_state(&mut conn, database, sql).await?)? {
-        return release(guard).await.map(|()| Vec::new());
+        return release(guard).await.map(|()| Kept::default());
     }
     conn.query_drop(format!("USE `{database}`")).await.map_err(failed)?;
-    ownership::ensure_no_dependents(&catalog::dependents(&mut conn, sql).await?)?;
-    let columns = catalog::columns(&mut conn, database).await.map_err(failed)?;
-    ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (&**table, &**column)), sql)?;
-    let own = catalog::is_own_database(&mut conn, database).await.map_err(failed)?;
     // Tables first: a user who may not drop them has lost no procedure. Foreign keys are checked: the server refuses to
     // drop a table to which one of others refers, even if this user cannot see that one. The proof of ownership is
     // dropped last: if this is interrupted, the next drop continues.
-    let tables = sql.children_first().into_iter().map(|table| ("TABLE", table));
-    let (procedures, kept) = procedures::proven(&mut conn, sql).await?;
-    let procedures = procedures.into_iter().map(|procedure| ("PROCEDURE", procedure));
-    let metadata = catalog::METADATA.iter().rev().map(|table| ("TABLE", *table));
+    let locked = lock_own(&mut conn, database, sql).await?;
+    procedures::proven(&mut conn, sql).await?;
+    let manifest = catalog::METADATA[0];
     let mut dropped = Vec::new();
-    for (kind, name) in tables.chain(procedures).chain(metadata) {
-        let done = conn.query_drop(format!("DROP {kind} IF EXISTS `{database}`.{name}")).await;
-        done.map_err(|error| of_command(&ownership::cannot_drop(name, &dropped), &error))?;
-        dropped.push(name);
+    for table in locked.into_iter().filter(|table| *table != manifest) {
+        drop_one(&mut conn, "TABLE", table, &mut dropped).await?;
     }
-    if own && is_empty(&mut conn, database).await.map_err(failed)? {
-        conn.query_drop(format!("DROP DATABASE `{database}`")).await.map_err(failed)?;
+    // With locked tables the server drops no procedure.
+    unlock(&mut conn).await?;
+    let (procedures, kept) = procedures::proven(&mut conn, sql).await?;
+    for procedure in procedures {
+        drop_one(&mut conn, "PROCEDURE", procedure, &mut dropped).await?;
     }
-    release(guard).await?;
-    Ok(kept.into_iter().map(str::to_owned).collect())
-}
-
-/// Whether nothing is left in a database.
-async fn is_empty(conn: &mut Conn, database: &str) -> Result<bool, mysql_async::Error> {
-    for kind in ["table", "routine", "event"] {
-        let query = format!("SELECT count(*) FROM information_schema.{kind}s WHERE {kind}_schema = ?");
-        let left: Result<Option<u64>, _> = conn.first_of(&query, (database,)).await;
-        match left {
-            Ok(Some(0)) => {}
-            Ok(_) => return Ok(false),
-            // OceanBase has no events.
-            Err(error) if failure::code(&error) == Some(NO_SUCH_VIEW) => {}
-            Err(error) => return Err(error),
+    let mut kept = Kept::from(kept.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    if catalog::is_own_database(&mut conn, database).await.map_err(failed)? {
+        match own_database::drop_if_empty(&mut conn, &mut guard, database).await? {
+            Outcome::Dropped => return release(guard).await.map(|()| kept),
+            Outcome::Used => {}
+            Outcome::Unsure(why) => kept.database = Some(format!("{database}: {why}")),
         }
     }
-    Ok(true)
+    lock_own(&mut conn, database, sql).await?;
+    drop_one(&mut conn, "TABLE", manifest, &mut dropped).await?;
+    unlock(&mut conn).await?;
+    release(guard).await?;
+    Ok(kept)
+}
+
+fn failed(error: mysql_async::Error) -> Error {
+    of_command("cannot remove the tables", &error)
+}
+
+/// Locks the tables of the workload and of Graymark in the connection's database against all other sessions. Returns
+/// their names. It checks before it waits for the locks, so that it locks no table of others, and again when it has
+/// them.
+async fn lock_own(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<Vec<&'static str>, Error> {
+    ensure_own(conn, database, sql).await?;
+    let tables = catalog::own_tables(conn, database, sql).await.map_err(failed)?;
+    let locks: Vec<String> = tables.iter().map(|table| format!("{table} WRITE")).collect();
+    let locked = conn.query_drop(format!("LOCK TABLES {}", locks.join(", "))).await;
+    locked.map_err(|error| of_command("nothing was dropped: cannot lock the tables", &error))?;
+    if catalog::own_tables(conn, database, sql).await.map_err(failed)? != tables {
+        return Err(ownership::changed_meanwhile("dropped"));
+    }
+    ensure_own(conn, database, sql).await?;
+    Ok(tables)
+}
+
+async fn unlock(conn: &mut Conn) -> Result<(), Error> {
+    conn.query_drop("UNLOCK TABLES").await.map_err(failed)
+}
+
+/// An error unless the tables in the connection's database may be dropped.
+async fn ensure_own(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<(), Error> {
+    if !ownership::can_drop(catalog::database_state(conn, database, sql).await?)? {
+        return Err(ownership::changed_meanwhile("dropped"));
+    }
+    ownership::ensure_no_dependents(&catalog::dependents(conn, sql).await?)?;
+    let columns = catalog::columns(conn, database).await.map_err(failed)?;
+    ownership::ensure_no_added_columns(columns.iter().map(|(table, column)| (&**table, &**column)), sql)
+}
+
+/// Drops a table or procedure of the connection's database, and adds its name to those that were dropped.
+async fn drop_one(
+    conn: &mut Conn,
+    kind: &str,
+    name: &'static str,
+    dropped: &mut Vec<&'static str>,
+) -> Result<(), Error> {
+    let done = conn.query_drop(format!("DROP {kind} IF EXISTS {name}")).await;
+    done.map_err(|error| of_command(&ownership::cannot_drop(name, dropped), &error))?;
+    dropped.push(name);
+    Ok(())
 }

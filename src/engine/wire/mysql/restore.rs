@@ -30,6 +30,12 @@ const BATCH: u64 = 20_000;
 /// Number of tables that are counted, and conditions that are verified, in parallel.
 const SIDE_BY_SIDE: usize = 4;
 
+/// The statement of a script that locks the tables.
+const LOCK: &str = "lock";
+
+/// A statement of a script, and what it is for.
+type ScriptStep = (Named<'static>, Step);
+
 /// Without autocommit, LOCK TABLES lasts through the transaction. Timeouts for other writers are short. Without foreign
 /// key checks no row of others is deleted in cascade, even if their tables refer to Graymark's and this user cannot see
 /// that.
@@ -48,14 +54,24 @@ pub async fn restore<P: Population>(
     let database = target.database(sql.name);
     let guard = claim(target, database).await?;
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
-    restorable(&catalog::database_state(&mut conn, database, sql).await?, manifest)?;
-    ownership::ensure_not_referenced(&catalog::dependents(&mut conn, sql).await?)?;
+    ensure_own(&mut conn, database, sql, manifest).await?;
     // Reading the catalog has opened a transaction.
     conn.query_drop("COMMIT").await.map_err(|error| refused(&error))?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, on_step);
 
-    undo(&mut conn, sql.dialect, &script, &parts, population, &mut progress).await.map_err(|error| refused(&error))?;
+    let (locking, undoing) = parts_of(&script)?;
+    let dialect = sql.dialect;
+    let locked = undo(&mut conn, dialect, locking, &parts, population, &mut progress).await;
+    locked.map_err(|error| refused(&error))?;
+    // While this waited for the locks, others may have put their own tables in the place of these.
+    ensure_own(&mut conn, database, sql, manifest).await?;
+    let undone = undo(&mut conn, dialect, undoing, &parts, population, &mut progress).await;
+    undone.map_err(|error| refused(&error))?;
+    progress.step("commit");
+    for end in ["COMMIT", "UNLOCK TABLES"] {
+        conn.query_drop(end).await.map_err(|error| refused(&error))?;
+    }
     drop(conn);
     progress.phase("undo");
 
@@ -97,6 +113,19 @@ pub async fn restore<P: Population>(
     Ok(progress.end())
 }
 
+/// An error unless the tables are Graymark's, with the population of `manifest`, and no table of others refers to them.
+async fn ensure_own(conn: &mut Conn, database: &str, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
+    restorable(&catalog::database_state(conn, database, sql).await?, manifest)?;
+    ownership::ensure_not_referenced(&catalog::dependents(conn, sql).await?)
+}
+
+/// The steps of a script up to that which locks the tables, and those after it.
+fn parts_of(script: &Script) -> Result<(&[ScriptStep], &[ScriptStep]), Error> {
+    let lock = script.steps.iter().position(|(statement, _)| statement.name == LOCK);
+    let lock = lock.ok_or_else(|| Error::Database(format!("restore.sql: no statement is called `{LOCK}`")))?;
+    Ok(script.steps.split_at(lock + 1))
+}
+
 fn refused(error: &mysql_async::Error) -> Error {
     if failure::code(error) == Some(LOCK_WAIT_TIMEOUT) {
         return Error::Database(
@@ -109,13 +138,13 @@ fn refused(error: &mysql_async::Error) -> Error {
 async fn undo<P: Population>(
     conn: &mut Conn,
     dialect: &Dialect,
-    script: &Script,
+    steps: &[ScriptStep],
     parts: &Parts,
     population: &P,
     progress: &mut Progress<'_>,
 ) -> Result<(), mysql_async::Error> {
     let mut rows = population.rows();
-    for (statement, step) in &script.steps {
+    for (statement, step) in steps {
         progress.step(statement.name);
         match step {
             // Executes all of several statements.
@@ -127,9 +156,7 @@ async fn undo<P: Population>(
             Step::Generate(made) => generate(conn, dialect, statement.sql, made, parts, &mut rows).await?,
         }
     }
-    progress.step("commit");
-    conn.query_drop("COMMIT").await?;
-    conn.query_drop("UNLOCK TABLES").await
+    Ok(())
 }
 
 /// Loads the generated rows for the keys that a query returns, in batches: there may be more keys than memory.

@@ -153,7 +153,10 @@ pub(super) fn parts(connection: &Connection, dialect: Dialect) -> Result<BTreeMa
 pub(super) fn is_missing(error: &Diagnostic) -> bool {
     // Db2 has one state for all kinds of objects, and a number for this one.
     let of_db2 = (error.state(), error.native()) == ("42704", -204);
+    // MariaDB, while other tables are locked.
+    let not_locked = error.native() == 1100;
     of_db2
+        || not_locked
         || matches!(error.state(), "42S02" | "42P01" | "3F000")
         || ["no such table", "ORA-00942"].iter().any(|said| error.message().contains(said))
 }
@@ -270,6 +273,26 @@ pub(super) fn manifest_text(connection: &Connection, dialect: Dialect) -> Result
 pub(super) fn change_manifest(connection: &Connection, dialect: Dialect, text: &str) -> Result<(), Error> {
     let done = execute(connection, dialect, "change manifest", &[Param::Text(text)]);
     done.map_err(|error| failed("cannot note the procedures", &error))
+}
+
+/// The columns of the workload's tables that are `there`, as table and column: also those that SELECT * leaves out, as
+/// far as the dialect can ask.
+pub(super) fn columns(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    dialect: Dialect,
+    there: &[&'static str],
+) -> Result<Vec<(String, String)>, Diagnostic> {
+    if let Some(reply) = ask(connection, dialect, "columns")? {
+        let text = |row: &OdbcRow, at| row.text(at).map(str::to_owned).unwrap_or_default();
+        return Ok(reply.rows.iter().map(|row| (text(row, 0), text(row, 1))).collect());
+    }
+    let mut found = Vec::new();
+    for table in sql.tables.iter().map(|table| table.name).filter(|name| there.contains(name)) {
+        let reply = connection.query(&format!("SELECT * FROM {table} WHERE 1 = 0"))?;
+        found.extend(reply.columns.into_iter().map(|column| (table.to_owned(), column)));
+    }
+    Ok(found)
 }
 
 /// Whether a database that shows nothing may be believed: some hide what the user has no right to.

@@ -41,6 +41,7 @@ use self::dialect::Dialect;
 use self::driver::{Connection, isolation_bit};
 use self::failure::{Diagnostic, Meaning};
 use self::prepared::Spoken;
+use crate::engine::Kept;
 use crate::engine::seed::Reading;
 use crate::engine::sql::{AnyConnection, Command, Reply, SqlWorkload, WorkloadSql};
 use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, NoObserver, Observer, Sessions};
@@ -278,10 +279,10 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         restore::restore(&self.sql::<W>(), self, manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
+    async fn drop_tables(&self) -> Result<Kept, Error> {
         let sql = self.sql::<W>();
         let _guard = catalog::claim(&sql, self).await?;
-        removal::drop_tables(&sql, &self.connect(W::NAME)?, self.dialect)
+        removal::drop_tables(&sql, &self.connect(W::NAME)?, self.dialect).map(Kept::from)
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

@@ -48,6 +48,7 @@ use tokio::sync::OnceCell;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::engine::ConnectOptions;
+use crate::engine::Kept;
 use crate::engine::address;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::options::private_settings;
@@ -361,12 +362,12 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         restore::restore(&self.target, &self.sql::<W>(), manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
+    async fn drop_tables(&self) -> Result<Kept, Error> {
         let kept = removal::drop_tables(&self.target, &self.sql::<W>()).await?;
         if self.server().is_some() {
             stripes::remove(&self.client().await?).await?;
         }
-        Ok(kept)
+        Ok(Kept::from(kept))
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

@@ -25,6 +25,7 @@ use async_trait::async_trait;
 pub use connect::{Journal, SqliteOptions, Synchronous};
 pub use connection::{Connection, Writer};
 
+use crate::engine::Kept;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
 use crate::engine::server::PrivateServer;
@@ -227,11 +228,11 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         restore::restore(&self.sql::<W>(), self, manifest, population, on_step).await
     }
 
-    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
+    async fn drop_tables(&self) -> Result<Kept, Error> {
         if !is_there(&self.options) {
-            return Ok(Vec::new());
+            return Ok(Kept::default());
         }
-        removal::drop_tables(&self.sql::<W>(), self, &self.connect()?).map(|()| Vec::new())
+        removal::drop_tables(&self.sql::<W>(), self, &self.connect()?).map(|()| Kept::default())
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

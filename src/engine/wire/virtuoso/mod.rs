@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use self::connection::Session;
 use self::observe::Watch;
+use crate::engine::Kept;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
 use crate::engine::server;
@@ -200,8 +201,8 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         Err(self.sql::<W>().no_restore())
     }
 
-    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
-        removal::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?)
+    async fn drop_tables(&self) -> Result<Kept, Error> {
+        removal::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?).map(Kept::from)
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

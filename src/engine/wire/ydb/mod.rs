@@ -25,6 +25,7 @@ use catalog::Link;
 use connect::{Node, Target};
 pub use connection::Connection;
 
+use crate::engine::Kept;
 use crate::engine::address::environment;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
@@ -144,8 +145,8 @@ impl<W: SqlWorkload> Engine<W> for Ydb {
         Err(self.sql::<W>().no_restore())
     }
 
-    async fn drop_tables(&self) -> Result<Vec<String>, Error> {
-        removal::drop_tables(&mut self.link::<W>().await?, &self.sql::<W>()).await.map(|()| Vec::new())
+    async fn drop_tables(&self) -> Result<Kept, Error> {
+        removal::drop_tables(&mut self.link::<W>().await?, &self.sql::<W>()).await.map(|()| Kept::default())
     }
 
     async fn check(&self, on_step: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

@@ -13,6 +13,8 @@ SELECT routine_schema AS routineschema, routine_name AS routinename, 'P' AS rout
        routine_definition AS text
   FROM information_schema.routines
  WHERE routine_type = 'PROCEDURE';
+CREATE VIEW SYSCAT.COLUMNS AS
+SELECT table_schema AS tabschema, table_name AS tabname, column_name AS colname FROM information_schema.columns;
 CREATE TABLE SYSCAT.REFERENCES (tabschema VARCHAR(64), tabname VARCHAR(64), reftabschema VARCHAR(64),
                                 reftabname VARCHAR(64));
 CREATE TABLE SYSCAT.TABDEP (tabschema VARCHAR(64), tabname VARCHAR(64), dtype CHAR(1), bschema VARCHAR(64),

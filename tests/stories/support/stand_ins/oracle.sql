@@ -11,6 +11,10 @@ SELECT routine_schema AS owner, routine_name AS name, 'PROCEDURE' AS type, 1 AS 
  WHERE routine_type = 'PROCEDURE';
 CREATE VIEW all_errors AS
 SELECT owner, name, type, line AS sequence, 'ERROR' AS attribute, text FROM all_source WHERE 1 = 0;
+CREATE VIEW all_tab_cols AS
+SELECT table_schema AS owner, table_name, column_name, IF(extra LIKE '%INVISIBLE%', 'YES', 'NO') AS hidden_column,
+       IF(is_generated = 'ALWAYS', 'YES', 'NO') AS virtual_column
+  FROM information_schema.columns;
 CREATE TABLE all_constraints (owner VARCHAR(64), table_name VARCHAR(64), constraint_name VARCHAR(64),
                               r_owner VARCHAR(64), r_constraint_name VARCHAR(64), constraint_type CHAR(1));
 CREATE TABLE all_dependencies (owner VARCHAR(64), name VARCHAR(64), type VARCHAR(20), referenced_owner VARCHAR(64),

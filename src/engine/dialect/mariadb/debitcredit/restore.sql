@@ -4,7 +4,8 @@
 
 -- name: lock
 -- Nobody else reads or writes meanwhile. With autocommit off, the locks do not end the transaction, nor it them.
-LOCK TABLES branch WRITE, teller WRITE, account WRITE, history WRITE;
+-- The manifest is read again when the tables are locked.
+LOCK TABLES branch WRITE, teller WRITE, account WRITE, history WRITE, graymark_manifest READ;
 
 -- name: accounts
 -- undoes: account

@@ -15,8 +15,9 @@
 
 -- name: lock
 -- Nobody else reads or writes meanwhile. With autocommit off, the locks do not end the transaction, nor it them.
+-- The manifest is read again when the tables are locked.
 LOCK TABLES warehouse WRITE, district WRITE, customer WRITE, history WRITE, new_order WRITE, orders WRITE,
-            order_line WRITE, stock WRITE;
+            order_line WRITE, stock WRITE, graymark_manifest READ;
 
 -- name: delivered orders
 CREATE TEMPORARY TABLE delivered_order (PRIMARY KEY (o_w_id, o_d_id, o_id)) ENGINE = InnoDB

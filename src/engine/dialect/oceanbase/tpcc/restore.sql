@@ -17,7 +17,7 @@ CREATE TABLE graymark_wanted (number bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
 
 -- name: lock
 LOCK TABLES warehouse WRITE, district WRITE, customer WRITE, history WRITE, new_order WRITE, orders WRITE,
-            order_line WRITE, stock WRITE;
+            order_line WRITE, stock WRITE, graymark_manifest READ;
 
 -- name: delivered orders
 INSERT INTO graymark_delivered_order (o_w_id, o_d_id, o_id, o_c_id)
