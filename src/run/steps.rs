@@ -14,7 +14,7 @@ use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
-use super::{Command, Outcome, Run, history, load, nodes, resolve, steady};
+use super::{Command, Outcome, Run, history, load, nodes, resolve, settings, steady};
 use crate::drive::{self, Controllers, FaultSchedule, Load, LoadTarget, Schedule, Stages};
 use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
@@ -177,6 +177,7 @@ impl<W: Workload> Steps<'_, W> {
             findings: Vec::new(),
             unchecked: if plan.check.is_after() {
                 "the command ended before the check".to_owned()
+            durability: Err("the run ended before they were read again".to_owned()),
             } else {
                 String::new()
             },
@@ -193,6 +194,10 @@ impl<W: Workload> Steps<'_, W> {
         let mut summary = self.keep(&plan, &before, &measured, &after, record);
         if self.check_after(&plan, &before.manifest, &mut after) {
             summary = self.keep(&plan, &before, &measured, &after, record);
+        after.durability = match &after.effects {
+            Ok(_) => settings::again(&self.requests, plan.asked.timeout, &environment),
+            Err(why) => Err(why.clone()),
+        };
         }
         if self.look_up(&plan, &measured, &mut after) {
             summary = self.keep(&plan, &before, &measured, &after, record);

@@ -81,6 +81,8 @@ pub(super) struct After {
     pub(super) interrupted: bool,
     /// The database's own counts, or why they could not be queried.
     pub(super) effects: Result<Vec<i64>, String>,
+    /// The durability by the settings after the load, or why they could not be read.
+    pub(super) durability: Result<Durability, String>,
     pub(super) findings: Vec<Finding>,
     /// Why the conditions could not be checked; empty if they were checked or need not be.
     pub(super) unchecked: String,
@@ -168,7 +170,7 @@ pub(super) fn summarise<W: Workload>(
         database: database::<W>(&before.effects, totals, &after.effects),
         initial_rows: before.initial_rows.clone(),
         consistency: consistency(&before.findings, after),
-        durability: before.durability.clone(),
+        durability: judge::durability::over_run(&before.durability, &after.durability),
         acid: None,
         history: measured.history.clone(),
         price: None,
