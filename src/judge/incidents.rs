@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::warm_up::WarmUpIncidents;
 use super::{Rule, with_note};
 use crate::result::summary::{Clause, Outcomes, Summary};
 
@@ -76,6 +77,8 @@ pub struct Incidents {
     pub interval_s: f64,
     /// The longest time that one session was without a connection, in seconds.
     pub longest_away_s: f64,
+    /// The incidents of the warm-up by the load itself, which are in no other figure here but `beyond_allowed`.
+    pub warm_up: WarmUpIncidents,
     /// Checks after the run that failed, or could not be done.
     pub failed_checks: BTreeSet<FailedCheck>,
 }
@@ -123,12 +126,14 @@ impl Incidents {
         let (from, to) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
         let within = |(start, length): &(f64, f64)| ((start + length).min(to) - start.max(from)).max(0.0);
         let connections = &summary.connections;
+        let warm_up = WarmUpIncidents::of(summary);
         let outages = || connections.outages.iter();
         Incidents {
             failed,
             given_up: outcomes.values().fold(0, |sum, of| sum.saturating_add(of.given_up)),
             beyond_allowed: unnamed
                 || nothing
+                || warm_up.beyond_allowed
                 || !idle.is_empty()
                 || !idle_within.is_empty()
                 || outcomes.values().any(beyond),
@@ -145,6 +150,7 @@ impl Incidents {
             standstill_s: standstill(summary),
             interval_s: summary.interval_s,
             longest_away_s: outages().fold(connections.longest_away_s, |most, (_, length)| most.max(*length)),
+            warm_up,
             failed_checks: FailedCheck::all(summary),
             outcomes,
         }
@@ -184,6 +190,7 @@ impl Incidents {
             longest_open_s: self.longest_open_s.max(other.longest_open_s),
             interval_s: self.interval_s + other.interval_s,
             longest_away_s: self.longest_away_s.max(other.longest_away_s),
+            warm_up: self.warm_up.and(other.warm_up),
             ..self
         }
     }
@@ -244,13 +251,15 @@ pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
     let by_type = incidents.outcomes.iter().filter(|(_, of)| of.all_failed() > 0);
     let by_type: Vec<String> =
         by_type.map(|(name, of)| format!("{name}: {} of {}", of.all_failed(), of.asked())).collect();
-    let held = incidents.failed == 0 && !incidents.beyond_allowed;
-    let value = if held { "none".to_owned() } else { incidents.failed.to_string() };
+    let failed = incidents.failed.saturating_add(incidents.warm_up.failed);
+    let held = failed == 0 && !incidents.beyond_allowed;
+    let value = if held { "none".to_owned() } else { failed.to_string() };
     let idle = incidents.idle.iter().map(|name| format!("no {name} completed"));
     let within = incidents.idle_within.iter().map(|name| format!("no {name} completed within the interval"));
     let idle = idle.chain(within);
     let nothing = (incidents.asked() == 0).then(|| "no transaction completed".to_owned());
-    let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).collect();
+    let warming = (incidents.warm_up.failed > 0).then(|| format!("{} in the warm-up", incidents.warm_up.failed));
+    let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).chain(warming).collect();
     with_note(rule.is(held, value), notes.join(", "))
 }
 

@@ -146,6 +146,7 @@ pub(super) fn summarise<W: Workload>(
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         cold: accumulated.cold.clone(),
         maintenance: maintenance.clone(),
+        warm_up: accumulated.warm_up.clone(),
         maintenance_notes: accumulated.maintenance_notes.clone(),
         constants: before.constants.clone(),
         transactions: transactions::<W>(interval, completed),
@@ -329,7 +330,8 @@ fn open_loop(measured: &Measured, interval: &Interval) -> Option<OpenLoopSummary
     })
 }
 
-fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+/// The most frequent errors, and the number of all others.
+pub(super) fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut sorted = all.iter().collect::<Vec<_>>();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let mut named =
