@@ -237,8 +237,12 @@ fn standstill(summary: &Summary) -> f64 {
     let stretches = || summary.standstills.iter().map(without_outages);
     let (sum, longest) = (stretches().fold(0.0, |sum, length| sum + length), stretches().fold(0.0, f64::max));
     // The last second of an interrupted interval is a part of one.
-    let counts = sum >= STANDSTILL_SHARE * summary.interval_s || longest >= STANDSTILL_S;
-    if counts { sum.min(summary.interval_s) } else { 0.0 }
+    if standstills_count(sum, longest, summary.interval_s) { sum.min(summary.interval_s) } else { 0.0 }
+}
+
+/// Whether standstills of a sum of seconds, with this longest one, are reported with the figure.
+pub(crate) fn standstills_count(sum_s: f64, longest_s: f64, interval_s: f64) -> bool {
+    sum_s >= STANDSTILL_SHARE * interval_s || longest_s >= STANDSTILL_S
 }
 
 /// No transaction may fail, whatever the command allows.
