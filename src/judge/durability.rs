@@ -4,6 +4,8 @@
 //! only a loss of power reveals it. By settings alone the rule is therefore broken or not tested; it holds if ACID
 //! tests of the same database say so.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{NEEDS_ACID_TESTS, Rule, with_note, with_reason};
 use crate::result::Environment;
 use crate::result::summary::{Clause, Durability, DurabilityClass, State, Summary};
@@ -44,16 +46,61 @@ pub(crate) fn of(environment: &Environment) -> Durability {
         (true, false) => DurabilityClass::NotKnown,
     };
     let settings = names.iter().filter_map(|name| Some(((*name).to_owned(), setting(name)?.to_owned())));
-    Durability { class: class.into(), risks, settings: settings.collect() }
+    Durability { class: class.into(), risks, settings: settings.collect(), ..Durability::default() }
 }
 
-/// The rule of a run.
+/// The durability of a run, from the settings before it and those after it, or why these could not be read. If they
+/// differ, the worse ones count: nothing shows when they changed.
+pub(crate) fn over_run(before: &Durability, after: &Result<Durability, String>) -> Durability {
+    let after = match after {
+        Ok(after) => after,
+        Err(why) => return Durability { unread: why.clone(), ..before.clone() },
+    };
+    let (worse, other) = if badness(after) > badness(before) { (after, before) } else { (before, after) };
+    let others = other.risks.iter().filter(|risk| !worse.risks.contains(risk));
+    Durability {
+        risks: worse.risks.iter().chain(others).cloned().collect(),
+        changed: changes(&before.settings, &after.settings),
+        ..worse.clone()
+    }
+}
+
+/// Orders the classes: what may lose commits is the worst.
+fn badness(durability: &Durability) -> u8 {
+    match durability.class.known() {
+        Some(DurabilityClass::WaitsForTheDisk) => 0,
+        Some(DurabilityClass::NotKnown) | None => 1,
+        Some(DurabilityClass::MayLoseCommits) => 2,
+    }
+}
+
+/// The settings that differ, each with both values.
+fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
+    let value =
+        |settings: &BTreeMap<String, String>, name| settings.get(name).map_or("none", String::as_str).to_owned();
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let values = names.into_iter().map(|name| (name, value(before, name), value(after, name)));
+    values.filter(|(_, from, to)| from != to).map(|(name, from, to)| format!("{name} from {from} to {to}")).collect()
+}
+
+/// The rule of a run. Settings that changed during it, or were read only before it, are noted.
 pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
+    let clause = by_class(id, summary);
+    let Some(reservation) = summary.durability.reservation() else { return clause };
+    let note = if clause.note.is_empty() { reservation } else { format!("{}; {reservation}", clause.note) };
+    with_note(clause, note)
+}
+
+fn by_class(id: &'static str, summary: &Summary) -> Clause {
     let rule = Rule::new(id, "committed transactions survive a loss of power", "none is lost");
     let durability = &summary.durability;
     let class = durability.class.name();
     match durability.class.known() {
         Some(DurabilityClass::MayLoseCommits) => with_note(rule.is(false, class), durability.risks.join("; ")),
+        Some(DurabilityClass::WaitsForTheDisk) if !durability.changed.is_empty() => with_reason(
+            with_note(rule.with_state(State::NotTested, class), "by its settings, before and after the run"),
+            NEEDS_ACID_TESTS,
+        ),
         Some(DurabilityClass::WaitsForTheDisk) => match super::acid::durability_of_run(summary) {
             Ok((clause, proofs)) => {
                 let tests = proofs.iter().map(|proof| format!("{} on {}", proof.record, proof.engine.url));
@@ -154,13 +201,22 @@ fn mysql(setting: Setting<'_, '_>) -> DurabilitySettings {
         // After a crash, the binary log decides which prepared transactions are committed.
         risks.push(format!("sync_binlog={value}: a commit does not wait for the binary log, which recovery needs"));
     }
-    if let Some(value) = setting("innodb_flush_method").filter(|value| value.eq_ignore_ascii_case("nosync")) {
-        risks.push(format!("innodb_flush_method={value}: the server never waits for the disk"));
+    if let Some((value, risk)) = setting("innodb_flush_method").and_then(|value| Some((value, unflushed(value)?))) {
+        risks.push(format!("innodb_flush_method={value}: {risk}"));
     }
     risks.extend(
         setting("tables_of_other_engines").map(|tables| format!("tables of other engines than InnoDB: {tables}")),
     );
     DurabilitySettings { names: NAMES, known: NAMES[..3].iter().all(|name| setting(name).is_some()), risks }
+}
+
+/// What is not flushed with a value of `innodb_flush_method` that is meant for tests of speed only.
+fn unflushed(method: &str) -> Option<&'static str> {
+    match method.to_ascii_lowercase().as_str() {
+        "nosync" => Some("the server never waits for the disk"),
+        "littlesync" => Some("the server does not wait until its data files are on disk"),
+        _ => None,
+    }
 }
 
 fn sqlite(setting: Setting<'_, '_>) -> DurabilitySettings {
@@ -229,6 +285,7 @@ mod tests {
             ("MariaDB", &MARIADB, "innodb_doublewrite", "OFF"),
             ("MariaDB", &MARIADB, "log_bin", "ON"),
             ("MariaDB", &MARIADB, "innodb_flush_method", "nosync"),
+            ("MariaDB", &MARIADB, "innodb_flush_method", "littlesync"),
             ("MariaDB", &MARIADB, "tables_of_other_engines", "stock (MEMORY)"),
             ("SQLite", &SQLITE, "synchronous", "normal"),
             ("SQLite", &SQLITE, "synchronous", "0"),
@@ -247,6 +304,45 @@ mod tests {
             assert_eq!(found.settings.get(name).map(String::as_str), Some(value));
         }
         assert_eq!(of("OpenLink Virtuoso", &[]).class, DurabilityClass::MayLoseCommits);
+    }
+
+    #[test]
+    fn the_worse_settings_count_if_they_change_during_a_run() {
+        let whole = of("PostgreSQL", &POSTGRESQL);
+        assert_eq!(over_run(&whole, &Ok(whole.clone())), whole);
+        let mut settings = POSTGRESQL;
+        settings[1].1 = "off";
+        let lossy = of("PostgreSQL", &settings);
+        for (before, after, changed) in [
+            (&whole, &lossy, "synchronous_commit from on to off"),
+            (&lossy, &whole, "synchronous_commit from off to on"),
+        ] {
+            let found = over_run(before, &Ok(after.clone()));
+            assert_eq!((found.class.known(), found.risks.len()), (Some(&DurabilityClass::MayLoseCommits), 1));
+            assert_eq!(found.changed, [changed]);
+            let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+            summary.durability = found;
+            let clause = rule(ID, &summary);
+            assert!(clause.state == State::Broken && clause.note.ends_with(changed), "{clause:?}");
+        }
+        // A table that is no longer there, and one that was not yet.
+        let table = of("PostgreSQL", &[&POSTGRESQL[..], &[("unlogged_tables", "stock")]].concat());
+        assert_eq!(over_run(&table, &Ok(whole.clone())).changed, ["unlogged_tables from stock to none"]);
+        // Both wait for the disk, and the tests of one of them are not those of the run.
+        settings[1].1 = "remote_apply";
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        summary.durability = over_run(&whole, &Ok(of("PostgreSQL", &settings)));
+        let clause = rule(ID, &summary);
+        assert!(clause.state == State::NotTested && clause.note.contains("from on to remote_apply"), "{clause:?}");
+    }
+
+    #[test]
+    fn settings_that_could_not_be_read_again_are_not_vouched_for() {
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        summary.durability = over_run(&of("PostgreSQL", &POSTGRESQL), &Err("the server is gone".to_owned()));
+        assert_eq!(summary.durability.class, DurabilityClass::WaitsForTheDisk);
+        let clause = rule(ID, &summary);
+        assert!(clause.note.ends_with("its settings were read only before the run: the server is gone"), "{clause:?}");
     }
 
     #[test]

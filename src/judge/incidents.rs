@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::warm_up::WarmUpIncidents;
 use super::{Rule, with_note};
 use crate::result::summary::{Clause, Outcomes, Summary};
 
@@ -79,6 +80,8 @@ pub struct Incidents {
     pub interval_s: f64,
     /// The longest time that one session was without a connection, in seconds.
     pub longest_away_s: f64,
+    /// The incidents of the warm-up by the load itself, which are in no other figure here but `beyond_allowed`.
+    pub warm_up: WarmUpIncidents,
     /// Checks after the run that failed, or could not be done.
     pub failed_checks: BTreeSet<FailedCheck>,
 }
@@ -132,12 +135,14 @@ impl Incidents {
         let (from, to) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
         let within = |(start, length): &(f64, f64)| ((start + length).min(to) - start.max(from)).max(0.0);
         let connections = &summary.connections;
+        let warm_up = WarmUpIncidents::of(summary);
         let outages = || connections.outages.iter();
         Incidents {
             failed,
             given_up: outcomes.values().fold(0, |sum, of| sum.saturating_add(of.given_up)),
             beyond_allowed: unnamed
                 || nothing
+                || warm_up.beyond_allowed
                 || !idle.is_empty()
                 || !idle_within.is_empty()
                 || outcomes.values().any(beyond),
@@ -155,6 +160,7 @@ impl Incidents {
             standstill_s: standstill(summary),
             interval_s: summary.interval_s,
             longest_away_s: outages().fold(connections.longest_away_s, |most, (_, length)| most.max(*length)),
+            warm_up,
             failed_checks: FailedCheck::all(summary),
             outcomes,
         }
@@ -195,6 +201,7 @@ impl Incidents {
             longest_open_s: self.longest_open_s.max(other.longest_open_s),
             interval_s: self.interval_s + other.interval_s,
             longest_away_s: self.longest_away_s.max(other.longest_away_s),
+            warm_up: self.warm_up.and(other.warm_up),
             ..self
         }
     }
@@ -245,8 +252,12 @@ fn standstill(summary: &Summary) -> f64 {
     let stretches = || summary.standstills.iter().map(without_outages);
     let (sum, longest) = (stretches().fold(0.0, |sum, length| sum + length), stretches().fold(0.0, f64::max));
     // The last second of an interrupted interval is a part of one.
-    let counts = sum >= STANDSTILL_SHARE * summary.interval_s || longest >= STANDSTILL_S;
-    if counts { sum.min(summary.interval_s) } else { 0.0 }
+    if standstills_count(sum, longest, summary.interval_s) { sum.min(summary.interval_s) } else { 0.0 }
+}
+
+/// Whether standstills of a sum of seconds, with this longest one, are reported with the figure.
+pub(crate) fn standstills_count(sum_s: f64, longest_s: f64, interval_s: f64) -> bool {
+    sum_s >= STANDSTILL_SHARE * interval_s || longest_s >= STANDSTILL_S
 }
 
 /// No transaction may fail, whatever the command allows.
@@ -259,13 +270,15 @@ pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
     let by_type = incidents.outcomes.iter().filter(|(_, of)| of.all_failed() > 0);
     let by_type: Vec<String> =
         by_type.map(|(name, of)| format!("{name}: {} of {}", of.all_failed(), of.asked())).collect();
-    let held = incidents.failed == 0 && !incidents.beyond_allowed;
-    let value = if held { "none".to_owned() } else { incidents.failed.to_string() };
+    let failed = incidents.failed.saturating_add(incidents.warm_up.failed);
+    let held = failed == 0 && !incidents.beyond_allowed;
+    let value = if held { "none".to_owned() } else { failed.to_string() };
     let idle = incidents.idle.iter().map(|name| format!("no {name} completed"));
     let within = incidents.idle_within.iter().map(|name| format!("no {name} completed within the interval"));
     let idle = idle.chain(within);
     let nothing = (incidents.asked() == 0).then(|| "no transaction completed".to_owned());
-    let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).collect();
+    let warming = (incidents.warm_up.failed > 0).then(|| format!("{} in the warm-up", incidents.warm_up.failed));
+    let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).chain(warming).collect();
     with_note(rule.is(held, value), notes.join(", "))
 }
 

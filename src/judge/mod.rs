@@ -17,6 +17,7 @@ pub mod incidents;
 pub(crate) mod precheck;
 pub mod price;
 mod tpcc;
+pub mod warm_up;
 
 use std::ops::RangeInclusive;
 

@@ -1,13 +1,13 @@
 //! Warnings that precede all figures of a report: failed transactions, outages, lost commits.
 
 use super::format::{count, plain, plural, seconds, significant, transaction};
-use super::{bounds, counts, faults, history, open_loop};
+use super::{bounds, counts, faults, history, open_loop, warm_up};
 use crate::judge::incidents::{FailedCheck, Incidents};
 use crate::judge::no_standby_served;
 use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::Recorded;
 use crate::result::procedures::Procedures;
-use crate::result::summary::Summary;
+use crate::result::summary::{Outcomes, Summary};
 use crate::study::compare::Side;
 
 /// All warnings of a run, a sentence or two each, the most important first.
@@ -70,6 +70,9 @@ pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
             asked => format!("{} FAILED", percent(incidents.failed as f64 / asked as f64)),
         });
     }
+    if incidents.warm_up.failed > 0 {
+        marks.push(format!("{} FAILED IN THE WARM-UP", count(incidents.warm_up.failed)));
+    }
     if incidents.dead_s >= 0.05 {
         marks.push(format!("DATABASE UNAVAILABLE {} OF {}", seconds(incidents.dead_s), seconds(incidents.interval_s)));
     }
@@ -98,8 +101,14 @@ pub(crate) fn of_side(side: &Side) -> Vec<String> {
 
 /// The warnings in sentences; empty if there are none.
 pub(crate) fn sentences(incidents: &Incidents) -> Vec<String> {
-    let all =
-        [lost_commits(incidents), failures(incidents), outage(incidents), standstill(incidents), left_open(incidents)];
+    let all = [
+        lost_commits(incidents),
+        failures(incidents),
+        warm_up::alarm(incidents),
+        outage(incidents),
+        standstill(incidents),
+        left_open(incidents),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -164,11 +173,21 @@ fn failures(incidents: &Incidents) -> Option<String> {
         let types = names(&incidents.idle_within, " and no ");
         text.push_str(&format!(" No {types} completed within the measurement interval."));
     }
-    if incidents.allowed > 0.0 {
-        let verdict = if incidents.beyond_allowed { "MORE than the" } else { "within the" };
+    if incidents.allowed > 0.0 && !text.is_empty() {
+        let verdict = if beyond_but_for_the_warm_up(incidents) { "MORE than the" } else { "within the" };
         text.push_str(&format!(" That is {verdict} allowed {}.", percent(incidents.allowed)));
     }
-    Some(text.trim_start().to_owned())
+    (!text.is_empty()).then(|| text.trim_start().to_owned())
+}
+
+/// Whether more transactions of the run itself failed than allowed.
+fn beyond_but_for_the_warm_up(incidents: &Incidents) -> bool {
+    let beyond = |of: &Outcomes| of.failed_share() > incidents.allowed;
+    let own = || {
+        let idle = !incidents.idle.is_empty() || !incidents.idle_within.is_empty();
+        idle || incidents.outcomes.values().any(beyond)
+    };
+    incidents.beyond_allowed && (!incidents.warm_up.beyond_allowed || own())
 }
 
 fn outage(incidents: &Incidents) -> Option<String> {
@@ -218,7 +237,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::summary::{Acknowledged, HostSummary, Lookup, Outcomes};
+    use crate::result::summary::{Acknowledged, HostSummary, Lookup};
 
     fn incidents(outcomes: &[(&str, u64, u64)]) -> Incidents {
         let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);

@@ -1,20 +1,20 @@
 //! The report of a duet: which side is faster, by how much, and how much the pairing improved the precision.
 
-use super::format::{plain, plural, rate, significant, transaction};
+use super::format::{plain, plural, rate, seconds, significant, transaction};
 use super::text::{ALARM, Text};
 use super::{html, table};
 use crate::result::duet::{Duet, DuetSide, Lead};
 use crate::result::tune::Gain;
-use crate::study::duet::times_as_wide;
+use crate::study::duet::{measured_s, standstill, times_as_wide};
 use crate::workload::known;
 
 /// The report as text.
 pub fn text(duet: &Duet) -> String {
     let mut text = Text::default();
-    text.wrapped("", 0, &plain(&duet.sentence));
     for warning in warnings(duet) {
         text.wrapped(ALARM, ALARM.len(), &warning);
     }
+    text.wrapped("", 0, &plain(&duet.sentence));
     // An interval of the difference would suggest a winner.
     if let (Some(paired), Some(unpaired)) = (&duet.paired, &duet.unpaired)
         && duet.lead != Lead::NotRanked
@@ -41,12 +41,20 @@ pub fn text(duet: &Duet) -> String {
     text.lines
 }
 
-/// Warnings that precede the figures.
+/// Warnings that precede the decision and the figures.
 fn warnings(duet: &Duet) -> Vec<String> {
     let mut warnings = Vec::new();
+    let measured_s = measured_s(duet.pairs.len(), duet.counted_s);
     for (name, side) in [("A", &duet.a), ("B", &duet.b)] {
-        if side.failed > 0 {
-            warnings.push(format!("{name}: {} failed", plural(side.failed, "transaction", "transactions")));
+        warnings.extend(outage(side, measured_s).map(|outage| format!("{name}: {outage}")));
+        // Records of older versions have those of unknown outcome only among the failed ones.
+        let unknown = side.connections.ambiguous;
+        let failed = side.failed.saturating_sub(unknown);
+        if failed > 0 {
+            warnings.push(format!("{name}: {} failed", plural(failed, "transaction", "transactions")));
+        }
+        if unknown > 0 {
+            warnings.push(format!("{name}: {} of unknown outcome", plural(unknown, "transaction", "transactions")));
         }
         match side.database.agrees {
             Some(true) => {}
@@ -58,6 +66,18 @@ fn warnings(duet: &Duet) -> Vec<String> {
     }
     warnings.extend(duet.interrupted.then(|| "The duet was stopped early.".to_owned()));
     warnings
+}
+
+/// When a side was unavailable.
+fn outage(side: &DuetSide, measured_s: f64) -> Option<String> {
+    let lost = side.connections.lost;
+    let lost = (lost > 0).then(|| plural(lost, "connection was lost", "connections were lost"));
+    let away = (side.unavailable_s >= 0.05)
+        .then(|| format!("no session had a connection for {}", seconds(side.unavailable_s)));
+    let still = Some(standstill(side, measured_s)).filter(|still| *still > 0.0);
+    let still = still.map(|still| format!("no transaction completed in {} of {}", seconds(still), seconds(measured_s)));
+    let all: Vec<String> = [lost, away, still].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| format!("the database was unavailable: {}", all.join(", ")))
 }
 
 fn interval(gain: &Gain) -> String {

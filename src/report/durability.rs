@@ -7,7 +7,8 @@ use crate::result::summary::{Durability, DurabilityClass, Lookup, Summary};
 /// The warning for a run whose commits may be lost at a loss of power.
 pub(super) fn warning(summary: &Summary) -> Option<String> {
     let durability = &summary.durability;
-    let risks: Vec<String> = durability.risks.iter().map(|risk| plain(risk)).collect();
+    let mut risks: Vec<String> = durability.risks.iter().map(|risk| plain(risk)).collect();
+    risks.extend(reservation(durability));
     (durability.class == DurabilityClass::MayLoseCommits)
         .then(|| format!("A loss of power may lose commits (clause 3.5): {}.", risks.join("; ")))
 }
@@ -20,7 +21,12 @@ pub(super) fn line(durability: &Durability) -> String {
         Recorded::Known(DurabilityClass::WaitsForTheDisk) => "commit waits for the disk, by its settings".to_owned(),
         other => plain(&other.name()),
     };
-    if settings.is_empty() { class } else { format!("{class}: {}", settings.join(", ")) }
+    let class = if settings.is_empty() { class } else { format!("{class}: {}", settings.join(", ")) };
+    std::iter::once(class).chain(reservation(durability)).collect::<Vec<_>>().join("; ")
+}
+
+fn reservation(durability: &Durability) -> Option<String> {
+    durability.reservation().map(|text| plain(&text))
 }
 
 /// The results of looking up commits of unknown outcome.

@@ -42,6 +42,7 @@ pub mod text;
 pub mod trend;
 pub mod tune;
 mod verdict;
+mod warm_up;
 pub(crate) mod waterfall;
 mod within;
 

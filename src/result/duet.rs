@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::{DatabaseCount, Durability, LatencySummary};
+use super::summary::{Connections, DatabaseCount, Durability, LatencySummary};
 use super::tune::Gain;
 use super::{Identity, Recorded, Via};
 
@@ -19,7 +19,7 @@ pub enum Lead {
     AFaster,
     /// The confidence interval contains zero.
     NoDifference,
-    /// The databases differ in durability.
+    /// The databases differ in durability, or one was unavailable.
     NotRanked,
     /// There are fewer than two pairs, or a side completed nothing.
     Undecided,
@@ -46,6 +46,16 @@ pub struct DuetSide {
     pub completed: u64,
     /// Failed transactions, and those of unknown outcome.
     pub failed: u64,
+    /// Its lost connections and their effects, in all; commits are not looked up.
+    #[serde(default)]
+    pub connections: Connections,
+    /// Seconds of its slices and its ramp-up in which none of its sessions had a connection.
+    #[serde(default)]
+    pub unavailable_s: f64,
+    /// Times in which no transaction completed, longer than chance explains, in its counted seconds: start in seconds
+    /// since the duet's start, and the number of counted seconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standstills: Vec<(f64, f64)>,
     /// CPU time of the server's processes per transaction, in microseconds, including the time while it paused; `None`
     /// if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -30,6 +30,7 @@ pub mod step;
 pub mod summary;
 pub mod tune;
 pub mod verdict;
+pub mod warm_up;
 pub mod within;
 
 pub use arrivals::Arrivals;

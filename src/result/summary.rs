@@ -22,6 +22,7 @@ use crate::result::maintenance::Maintenance;
 use crate::result::nodes::{ByNodes, NodeSummary};
 use crate::result::scan::CacheState;
 pub use crate::result::verdict::{Clause, Consistency, Durability, DurabilityClass, State, Verdict};
+use crate::result::warm_up::WarmUp;
 use crate::result::within::StatementWithin;
 use crate::result::{Arrivals, Identity, Manifest, ReadOnlyOn, Recorded, Via};
 
@@ -115,6 +116,9 @@ pub struct Summary {
     /// The state of the caches before the run, if they were to be emptied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<CacheState>,
+    /// The transactions of the warm-up until the load was steady, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUp>,
     /// The constants C of NURand in the run (clause 2.1.6), by name: `c_last`, `c_id`, `ol_i_id`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub constants: BTreeMap<String, i64>,

@@ -17,6 +17,26 @@ pub struct Durability {
     pub risks: Vec<String>,
     /// The settings that it is based on, as in the run's sessions.
     pub settings: BTreeMap<String, String>,
+    /// Settings that changed during the run, each with its values before and after: `fsync from on to off`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// Why the settings could not be read again after the run, so that they are known only from before it; empty if
+    /// they could.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unread: String,
+}
+
+impl Durability {
+    /// What the class does not say: settings that changed during the run, or were read only before it.
+    pub fn reservation(&self) -> Option<String> {
+        let changed =
+            (!self.changed.is_empty()).then(|| format!("changed during the run: {}", self.changed.join(", ")));
+        let unread = || {
+            let why = &self.unread;
+            (!why.is_empty()).then(|| format!("its settings were read only before the run: {why}"))
+        };
+        changed.or_else(unread)
+    }
 }
 
 /// Whether commits survive a loss of power.

@@ -12,6 +12,7 @@ use crate::measure::{Interval, note};
 use crate::result::maintenance::Maintenance;
 use crate::result::scan::CacheState;
 use crate::result::summary::Outcomes;
+use crate::result::warm_up::WarmUp;
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
@@ -28,6 +29,8 @@ pub(super) struct Accumulated {
     pub(super) cold: Option<CacheState>,
     /// Maintenance requests that the database completed.
     pub(super) maintenance: Vec<Maintenance>,
+    /// The transactions of the warm-up by the load itself, if there was one.
+    pub(super) warm_up: Option<WarmUp>,
     /// Maintenance requests that were not executed, and why.
     pub(super) maintenance_notes: Vec<String>,
     /// How an automatic ramp-up ended.
@@ -46,6 +49,7 @@ impl Accumulated {
             lag: LagMeter::default(),
             cold: None,
             maintenance: Vec::new(),
+            warm_up: None,
             maintenance_notes: Vec::new(),
             settled: None,
         }

@@ -32,6 +32,7 @@ pub(crate) mod population;
 mod price;
 pub(crate) mod requests;
 mod resolve;
+mod settings;
 mod stages;
 mod steady;
 mod steps;

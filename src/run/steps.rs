@@ -14,7 +14,7 @@ use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
-use super::{Command, Outcome, Run, history, load, nodes, resolve, steady};
+use super::{Command, Outcome, Run, history, load, nodes, resolve, settings, steady};
 use crate::drive::{self, Controllers, FaultSchedule, Load, LoadTarget, Schedule, Stages};
 use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
@@ -30,6 +30,7 @@ use crate::result::format::{Label, Status, file};
 use crate::result::maintenance::Maintenance;
 use crate::result::scan::CacheState;
 use crate::result::summary::Summary;
+use crate::result::warm_up::WarmUp;
 use crate::result::within::{self, StatementTotals};
 use crate::result::{Environment, Event, Finding, LoadReport, Manifest, Procedures, Step};
 use crate::workload::Workload;
@@ -76,6 +77,8 @@ struct LoadToOffer<W: Workload> {
 struct WarmUps {
     cold: Option<CacheState>,
     done: Vec<Maintenance>,
+    /// The transactions of the warm-up by the load itself.
+    by_load: Option<WarmUp>,
     notes: Vec<String>,
 }
 
@@ -174,6 +177,7 @@ impl<W: Workload> Steps<'_, W> {
         let mut after = After {
             interrupted: self.run.stop.requested(),
             effects: Err("the run ended before the counts of the database were queried".to_owned()),
+            durability: Err("the run ended before they were read again".to_owned()),
             findings: Vec::new(),
             unchecked: if plan.check.is_after() {
                 "the command ended before the check".to_owned()
@@ -190,6 +194,10 @@ impl<W: Workload> Steps<'_, W> {
             after.recovered_s = Some(self.recover()?);
         }
         self.count(&plan, &measured.totals, &mut after);
+        after.durability = match &after.effects {
+            Ok(_) => settings::again(&self.requests, plan.asked.timeout, &environment),
+            Err(why) => Err(why.clone()),
+        };
         let mut summary = self.keep(&plan, &before, &measured, &after, record);
         if self.check_after(&plan, &before.manifest, &mut after) {
             summary = self.keep(&plan, &before, &measured, &after, record);
@@ -462,7 +470,9 @@ impl<W: Workload> Steps<'_, W> {
         }
         let (schedule, most) = (offer.schedule, plan.steady);
         let work = steady::reach(&self.requests, &offer.terminals, schedule, most, &mut self.run.consumer)?;
-        warm_ups.done.push(work.ok_or(RunEnd::Stopped)?);
+        let (work, transactions) = work.ok_or(RunEnd::Stopped)?;
+        warm_ups.done.push(work);
+        warm_ups.by_load = Some(transactions);
         Ok(())
     }
 
@@ -488,6 +498,7 @@ impl<W: Workload> Steps<'_, W> {
             cold: warm_ups.cold,
             faults: FaultMeter::new(&plan.faults),
             maintenance: warm_ups.done,
+            warm_up: warm_ups.by_load,
             maintenance_notes: warm_ups.notes,
             ..Accumulated::new::<W>(stages, schedule)
         };

@@ -81,6 +81,8 @@ pub(super) struct After {
     pub(super) interrupted: bool,
     /// The database's own counts, or why they could not be queried.
     pub(super) effects: Result<Vec<i64>, String>,
+    /// The durability by the settings after the load, or why they could not be read.
+    pub(super) durability: Result<Durability, String>,
     pub(super) findings: Vec<Finding>,
     /// Why the conditions could not be checked; empty if they were checked or need not be.
     pub(super) unchecked: String,
@@ -144,6 +146,7 @@ pub(super) fn summarise<W: Workload>(
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         cold: accumulated.cold.clone(),
         maintenance: maintenance.clone(),
+        warm_up: accumulated.warm_up.clone(),
         maintenance_notes: accumulated.maintenance_notes.clone(),
         constants: before.constants.clone(),
         transactions: transactions::<W>(interval, completed),
@@ -168,7 +171,7 @@ pub(super) fn summarise<W: Workload>(
         database: database::<W>(&before.effects, totals, &after.effects),
         initial_rows: before.initial_rows.clone(),
         consistency: consistency(&before.findings, after),
-        durability: before.durability.clone(),
+        durability: judge::durability::over_run(&before.durability, &after.durability),
         acid: None,
         history: measured.history.clone(),
         price: None,
@@ -327,7 +330,8 @@ fn open_loop(measured: &Measured, interval: &Interval) -> Option<OpenLoopSummary
     })
 }
 
-fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+/// The most frequent errors, and the number of all others.
+pub(super) fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut sorted = all.iter().collect::<Vec<_>>();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let mut named =

@@ -8,6 +8,7 @@
 use super::compare::CONFIDENCE;
 use super::compare::means::student;
 use super::tune::gain;
+use crate::judge::incidents::standstills_count;
 use crate::result::duet::{Duet, DuetSide, Lead};
 use crate::result::summary::Durability;
 use crate::result::tune::Gain;
@@ -72,24 +73,49 @@ pub fn times_as_wide(paired: &Gain, unpaired: &Gain) -> Option<f64> {
     Some(width(unpaired)? / width(paired)?).filter(|times| times.is_finite())
 }
 
-/// Whether a side failed: transactions failed, none completed, or the database's own count
-/// differs or is unknown. What a stopped duet did not finish is not a failure.
+/// Whether a side failed: it was unavailable, transactions failed, none completed, or the database's own count differs
+/// or is unknown. What a stopped duet did not finish is not a failure.
 pub fn failed(duet: &Duet) -> bool {
     let of = |side: &DuetSide| {
         let unknown = !duet.interrupted && (side.database.agrees.is_none() || side.completed == 0);
-        side.failed > 0 || side.database.agrees == Some(false) || unknown
+        let away = unavailable(side, measured_s(duet.pairs.len(), duet.counted_s));
+        away || side.failed > 0 || side.database.agrees == Some(false) || unknown
     };
     of(&duet.a) || of(&duet.b)
 }
 
-/// The decision and its sentence. Sides that differ in durability are only ranked on request.
+/// Whether a side was unavailable: it lost connections, or completed nothing for so long that a run would report it
+/// with its figure. What is left of its slices is no measurement.
+pub fn unavailable(side: &DuetSide, measured_s: f64) -> bool {
+    side.connections.lost > 0 || standstill(side, measured_s) > 0.0
+}
+
+/// Seconds in which a side completed nothing, if they are worth reporting.
+pub fn standstill(side: &DuetSide, measured_s: f64) -> f64 {
+    let lengths = || side.standstills.iter().map(|(_, length)| *length);
+    let (sum, longest) = (lengths().fold(0.0, |sum, length| sum + length), lengths().fold(0.0, f64::max));
+    if longest > 0.0 && standstills_count(sum, longest, measured_s) { sum } else { 0.0 }
+}
+
+/// The counted seconds of a side.
+pub fn measured_s(pairs: usize, counted_s: u32) -> f64 {
+    pairs as f64 * f64::from(counted_s)
+}
+
+/// The decision and its sentence. A side that was unavailable is not ranked, and sides that differ in durability only
+/// on request. `counted_s` are the seconds of a slice that count.
 pub fn decide(
     ratios: Option<&Ratios>,
-    pairs: usize,
-    sides: [&Durability; 2],
+    (pairs, counted_s): (usize, u32),
+    sides: [&DuetSide; 2],
     across_durability: bool,
 ) -> (Lead, String) {
-    let [a, b] = sides;
+    let away = |side: &DuetSide| unavailable(side, measured_s(pairs, counted_s));
+    if let Some(which) = which(sides.map(away)) {
+        let why = format!("{which} unavailable for a part of the time, so that no figures compare the databases");
+        return (Lead::NotRanked, format!("Not ranked: {why}. Repeat it."));
+    }
+    let [a, b] = sides.map(|side| &side.durability);
     if !across_durability && (a.class != b.class || names(a) != names(b)) {
         let why = format!("they differ in durability, {} in A, {} in B", describe(a), describe(b));
         let advice = "Use the same settings for both, or rank them anyway with --across-durability.";
@@ -110,6 +136,16 @@ pub fn decide(
         (true, _) => (Lead::BFaster, format!("B is faster than A by {:.2} % ({interval}).", gain.percent)),
         (_, true) => (Lead::AFaster, format!("B is slower than A by {:.2} % ({interval}).", -gain.percent)),
         _ => (Lead::NoDifference, format!("No difference seen ({interval}).")),
+    }
+}
+
+/// The sides of which something is true, with their verb.
+fn which(sides: [bool; 2]) -> Option<&'static str> {
+    match sides {
+        [false, false] => None,
+        [true, false] => Some("A was"),
+        [false, true] => Some("B was"),
+        [true, true] => Some("both sides were"),
     }
 }
 
@@ -183,6 +219,16 @@ mod tests {
         assert!(holds >= 900, "{holds} of 1,000");
     }
 
+    /// A side without incidents.
+    pub(crate) fn side() -> DuetSide {
+        serde_json::from_value(serde_json::json!({
+            "settings": {}, "engine": { "name": "A", "version": "1", "url": "a:" }, "via": "statements",
+            "durability": Durability::default(), "response_ms": {}, "completed": 1, "failed": 0,
+            "database": { "effects": {}, "agrees": true, "uncounted": "" },
+        }))
+        .unwrap()
+    }
+
     #[test]
     fn too_few_pairs_are_not_decided() {
         assert_eq!(ratios(&[[1.0, 2.0]]), None);
@@ -192,9 +238,29 @@ mod tests {
         assert!(even.unpaired.low_percent.unwrap() < 50.0 && even.unpaired.high_percent.unwrap() > 150.0);
         let safe = Durability { class: DurabilityClass::WaitsForTheDisk.into(), ..Durability::default() };
         let lossy = Durability { class: DurabilityClass::MayLoseCommits.into(), ..Durability::default() };
-        assert_eq!(decide(Some(&even), 3, [&safe, &safe], false).0, Lead::BFaster);
-        assert_eq!(decide(Some(&even), 3, [&safe, &lossy], false).0, Lead::NotRanked);
-        assert_eq!(decide(Some(&even), 3, [&safe, &lossy], true).0, Lead::BFaster);
-        assert_eq!(decide(None, 1, [&safe, &safe], false).0, Lead::Undecided);
+        let [safe, lossy] = [safe, lossy].map(|durability| DuetSide { durability, ..side() });
+        assert_eq!(decide(Some(&even), (3, 4), [&safe, &safe], false).0, Lead::BFaster);
+        assert_eq!(decide(Some(&even), (3, 4), [&safe, &lossy], false).0, Lead::NotRanked);
+        assert_eq!(decide(Some(&even), (3, 4), [&safe, &lossy], true).0, Lead::BFaster);
+        assert_eq!(decide(None, (1, 4), [&safe, &safe], false).0, Lead::Undecided);
+    }
+
+    #[test]
+    fn a_side_that_was_unavailable_is_not_ranked() {
+        let even = ratios(&[[100.0, 200.0], [50.0, 100.0], [70.0, 140.0]]);
+        let decided = |a: &DuetSide, b: &DuetSide| decide(even.as_ref(), (3, 4), [a, b], true);
+        let sound = side();
+        let mut lost = side();
+        lost.connections.lost = 1;
+        let mut still = side();
+        still.standstills = vec![(12.0, 4.0)];
+        for (a, b, which) in [(&lost, &sound, "A was"), (&sound, &still, "B was"), (&still, &lost, "both sides were")] {
+            let (lead, sentence) = decided(a, b);
+            assert!(lead == Lead::NotRanked && sentence.contains(which), "{sentence}");
+        }
+        assert_eq!(decided(&sound, &sound).0, Lead::BFaster);
+        // In an hour, two seconds are only a dip.
+        still.standstills = vec![(12.0, 2.0)];
+        assert!(unavailable(&still, 12.0) && !unavailable(&still, 3_600.0));
     }
 }

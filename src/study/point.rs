@@ -311,7 +311,9 @@ fn failures(incidents: &Incidents) -> Vec<String> {
     let failed = (incidents.failed > 0).then(|| failed_of(incidents));
     let idle = incidents.idle.iter().map(|name| format!("NO {name} COMPLETED"));
     let nothing = (incidents.asked() == 0 && incidents.failed == 0).then(|| "NOTHING COMPLETED".to_owned());
-    failed.into_iter().chain(idle).chain(nothing).collect()
+    let warming = incidents.warm_up;
+    let warming = (warming.failed > 0).then(|| format!("{} transactions FAILED IN THE WARM-UP", warming.failed));
+    failed.into_iter().chain(idle).chain(nothing).chain(warming).collect()
 }
 
 /// Failed checks of the database.

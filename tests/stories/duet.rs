@@ -1,6 +1,11 @@
 //! A user asks which of two databases is faster, on a machine that others use, too.
 
-use crate::support::command::{json_file, run, succeed};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::command::{graymark, json_file, run, start, succeed};
+use crate::support::{block_on, client, require_postgres, small_server, with_database};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// SQLite against itself: both sides work on copies of one database, in turns, and each counts what it did.
@@ -65,4 +70,53 @@ fn what_is_faster_is_told_and_mistakes_are_refused() {
     run(place, &["duet", "sqlite:x.db", "postgres://host/db", "--b", "x=1"]).refused(2, &["yourself"]);
     run(place, &["duet", "sqlite:x.db", "--duration", "15s"]).refused(2, &["too short for two pairs"]);
     run(place, &["duet", "sqlite:x.db", "--slice", "1s"]).refused(2, &["--slice must be at least 2 s"]);
+}
+
+/// A duet of two databases, after whose first pair something happens to A: its result, and its first lines of text.
+fn disturbed(place: &Path, urls: [&str; 2], more: &[&str], happens: impl FnOnce()) -> (Value, Vec<String>) {
+    let duet = ["duet", urls[0], urls[1], "--workload", "debitcredit", "--clients", "2", "--slice", "2s"];
+    let arguments = [&duet[..], &["--duration", "8s", "--ramp-up", "0s", "--out"], more].concat();
+    let mut working = start(graymark(place, &arguments));
+    working.wait_for("duet: pair 1 of");
+    happens();
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let found = json_file(&place.join(more[0]), "duet.json");
+    assert_eq!(found["lead"], "not_ranked", "{found}");
+    assert!(found["sentence"].as_str().unwrap().starts_with("Not ranked: A was unavailable"), "{found}");
+    assert_eq!((&found["b"]["connections"]["lost"], &found["b"]["standstills"]), (&0.into(), &Value::Null), "{found}");
+    let lines = done.out.lines().map(str::to_owned).collect::<Vec<String>>();
+    assert!(lines[0].starts_with("! A: the database was unavailable: "), "{lines:?}");
+    assert!(!done.out.contains("faster"), "{done:?}");
+    (found, lines)
+}
+
+/// The planted faults: all sessions of a side lose their connections, and a lock stops a side for some seconds.
+#[test]
+fn a_side_that_is_unavailable_is_named_and_not_ranked() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (place, a) = (place.path(), server.tcp_url());
+    let b = with_database(&a, "other");
+    block_on(async { client(&a).await.batch_execute("CREATE DATABASE other").await.unwrap() });
+    for url in [&a, &b] {
+        succeed(place, &["load", "debitcredit", "--db", url, "-b", "1", "--seed", "3"]);
+    }
+    let does = |sql: &str| block_on(async { client(&a).await.batch_execute(sql).await.unwrap() });
+    let (found, lines) = disturbed(place, [&a, &b], &["lost"], || {
+        does(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        );
+    });
+    assert!(found["a"]["connections"]["lost"].as_u64() >= Some(2), "{found}");
+    assert!(lines[0].contains("connections were lost"), "{lines:?}");
+    let (found, lines) = disturbed(place, [&a, &b], &["still", "--together"], || {
+        does("BEGIN; LOCK TABLE debitcredit.branch; SELECT pg_sleep(4); COMMIT");
+    });
+    let still: f64 = found["a"]["standstills"].as_array().unwrap().iter().map(|of| of[1].as_f64().unwrap()).sum();
+    assert!((3.0..=5.0).contains(&still), "{found}");
+    assert_eq!(found["a"]["connections"]["lost"], 0, "{found}");
+    assert!(lines[0].contains("no transaction completed in"), "{lines:?}");
+    assert!(succeed(place, &["list", "."]).out.contains("FAILED, duet: not ranked"));
 }

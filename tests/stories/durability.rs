@@ -3,7 +3,7 @@
 use crate::support;
 use std::path::Path;
 
-use crate::support::command::{open_directory, succeed};
+use crate::support::command::{graymark, open_directory, start};
 use crate::support::loaded::{loaded, loaded_mariadb_in, loaded_postgres_data};
 use crate::support::private;
 use crate::support::{mysql_client, require_mariadb, require_postgres};
@@ -14,7 +14,12 @@ use tempfile::TempDir;
 
 /// A short run: what it says of durability, its first lines of text and its rule.
 fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
-    let run = [
+    durability_if(place, url, record, || {})
+}
+
+/// The same, of a run during whose measurement something happens.
+fn durability_if(place: &Path, url: &str, record: &str, happens: impl FnOnce()) -> (Value, Vec<String>, Value) {
+    let arguments = [
         "run",
         "--full",
         "--db",
@@ -34,7 +39,12 @@ fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Val
         "--out",
         record,
     ];
-    let text = succeed(place, &run).out;
+    let mut working = start(graymark(place, &arguments));
+    working.wait_for("run: measurement");
+    happens();
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let text = done.out;
     let summary = support::command::json_file(&place.join(record), "summary.json");
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
     let rule = clauses.iter().find(|clause| clause["id"] == "3.5").unwrap().clone();
@@ -60,6 +70,16 @@ fn loses(found: (Value, Vec<String>, Value), why: &str) {
     assert!(first[1..warned.max(1)].iter().all(is_warning), "{first:?}");
     assert!(first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
     assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
+}
+
+/// As [`loses`], because a setting changed during the run.
+fn changes(found: (Value, Vec<String>, Value), why: &str, change: &str) {
+    let told = format!("changed during the run: {change}");
+    assert_eq!(found.0["changed"], serde_json::json!([change]), "{}", found.0);
+    assert!(found.2["note"].as_str().unwrap().ends_with(&told), "{}", found.2);
+    let first = found.1.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(first.contains(&told), "{first}");
+    loses(found, why);
 }
 
 /// Nothing of the settings speaks against its commits, which shows nothing.
@@ -104,6 +124,14 @@ fn postgresql_that_does_not_wait_for_the_disk_is_reported() {
     let does = |sql: &str| {
         runtime.block_on(async { support::client(&url).await.batch_execute(sql).await.unwrap() });
     };
+    let change = "synchronous_commit from on to off";
+    let found = durability_if(place.path(), &url, "changed", || {
+        does("ALTER SYSTEM SET synchronous_commit = off");
+        does("SELECT pg_reload_conf()");
+    });
+    changes(found, "synchronous_commit=off", change);
+    does("ALTER SYSTEM RESET synchronous_commit");
+    does("SELECT pg_reload_conf()");
     does("ALTER ROLE CURRENT_USER SET synchronous_commit = off");
     loses(durability(place.path(), &url, "role"), "synchronous_commit=off");
     does("ALTER ROLE CURRENT_USER RESET synchronous_commit; ALTER TABLE tpcc.history SET UNLOGGED");
@@ -126,6 +154,9 @@ fn mariadb_that_does_not_wait_for_the_disk_is_reported() {
     let does = |sql: &str| {
         runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
     };
+    let change = "innodb_flush_log_at_trx_commit from 1 to 0";
+    let found = durability_if(place.path(), &url, "changed", || does("SET GLOBAL innodb_flush_log_at_trx_commit = 0"));
+    changes(found, "innodb_flush_log_at_trx_commit=0", change);
     for value in ["0", "2"] {
         does(&format!("SET GLOBAL innodb_flush_log_at_trx_commit = {value}"));
         loses(durability(place.path(), &url, value), &format!("innodb_flush_log_at_trx_commit={value}"));

@@ -543,3 +543,37 @@ fn sessions_come_back_at_the_rate_that_is_asked_for() {
     // A second from one attempt to the next; how long it then takes to connect differs.
     assert!(at.iter().zip([0.0, 1.0, 2.0, 3.0]).all(|(at, after)| at - lost[0] >= after - 0.05), "{lost:?} {at:?}");
 }
+
+/// What happens before the measurement is in none of its figures.
+#[test]
+fn failures_in_the_warm_up_by_the_load_are_told_and_fail_the_run() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
+    let url = server.tcp_url();
+    let run = ["run", "--db", &url, "--clients", "2", "--steady", "10s", "--ramp-up", "0s", "--duration", "2s"];
+    let mut working =
+        start(graymark(place.path(), &[&run[..], &["--check", "none", "--out", "record", "--json"]].concat()));
+    working.wait_for("steady: running");
+    std::thread::sleep(Duration::from_secs(2));
+    let types = "new_order|payment|order_status|delivery|stock_level";
+    let sessions = format!("FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query ~ '{types}'");
+    support::block_on(async {
+        let user = client(&url).await;
+        user.batch_execute("ALTER TABLE tpcc.history RENAME TO away").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        user.batch_execute("ALTER TABLE tpcc.away RENAME TO history").await.unwrap();
+        user.batch_execute(&format!("SELECT pg_terminate_backend(pid) {sessions}")).await.unwrap();
+    });
+    let told = working.wait_for("steady: ");
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(told.contains(" failed (most often: ") && told.contains("history"), "{told}");
+    let summary = done.json();
+    let payment = &summary["warm_up"]["outcomes"]["payment"];
+    assert!(payment["failed"].as_u64() > Some(0) && payment["completed"].as_u64() > Some(0), "{payment}");
+    assert!(summary["warm_up"]["lost"].as_u64() > Some(0), "{}", summary["warm_up"]);
+    assert!(summary["failed"].as_object().unwrap().values().all(|share| share == 0.0), "{summary}");
+    let text = std::fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("! In the warm-up, ") && text.contains("lost."), "{text}");
+}

@@ -104,8 +104,8 @@ impl Duets {
         }
         let figures: Vec<[f64; 2]> = pairs.iter().map(|pair| [pair.a, pair.b]).collect();
         let ratios = study::duet::ratios(&figures);
-        let durabilities = [&a.durability, &b.durability];
-        let (lead, sentence) = study::duet::decide(ratios.as_ref(), pairs.len(), durabilities, self.across_durability);
+        let counted = (pairs.len(), self.rhythm.counted());
+        let (lead, sentence) = study::duet::decide(ratios.as_ref(), counted, [&a, &b], self.across_durability);
         Ok(Some(Duet {
             workload: workload.about().name.to_owned(),
             scale: manifest.scale,

@@ -10,16 +10,16 @@ use super::super::open::Visitor;
 use super::super::population::{agree, complete, own};
 use super::super::requests::{Requests, Timeouts};
 use super::super::summary::database;
-use super::super::{count, nodes, resolve};
+use super::super::{count, nodes, resolve, settings};
 use super::{Player, Rhythm};
 use crate::drive::{self, Controllers, LoadTarget, Slices, Stages, StartBarrier, Stop, Totals};
 use crate::engine::{Engine, Error};
 use crate::judge;
-use crate::measure::Interval;
+use crate::measure::{Interval, dips};
 use crate::plan::{Defaults, Plan, RampUp};
 use crate::record::environment;
 use crate::result::duet::DuetSide;
-use crate::result::summary::LatencySummary;
+use crate::result::summary::{Connections, Durability, LatencySummary};
 use crate::result::{Environment, Event, Manifest};
 use crate::workload::Workload;
 
@@ -94,27 +94,55 @@ impl Side {
         let (totals, counted) = self.drive(requests, &manifest)?;
         let cpu_s = before.cpu_s.zip(engine.server_cpu_seconds()).map(|(before, after)| after - before);
         let effects = count::after(requests, self.player.plan.timeout, RECONNECT_FOR, &mut |_| {});
-        let seconds: u32 = counted.seconds;
+        let seconds = counted.completed.len();
         let sum = counted.interval.transactions.iter().map(|of_type| of_type.completed).sum::<u64>();
         let responses = W::TRANSACTIONS.iter().zip(&counted.interval.transactions);
         let side = DuetSide {
             settings: self.player.settings.clone(),
             engine: engine.identity().clone(),
             via: engine.via().into(),
-            durability: judge::durability::of(&before.environment),
-            transactions_per_second: (seconds > 0).then(|| sum as f64 / f64::from(seconds)),
+            durability: self.durability(requests, &before, &effects),
+            transactions_per_second: (seconds > 0).then(|| sum as f64 / seconds as f64),
             response_ms: responses
                 .filter(|(_, of_type)| !of_type.response.is_empty())
                 .map(|(name, of_type)| ((*name).to_owned(), LatencySummary::of(&of_type.response)))
                 .collect(),
             completed: totals.completed,
             failed: totals.errors.values().sum::<u64>() + totals.ambiguous.saturating_sub(totals.unreadable),
+            connections: connections(&totals),
+            unavailable_s: self.unavailable_s(&totals.outages),
+            standstills: counted.standstills(),
             server_cpu_us_per_transaction: cpu_s
                 .filter(|_| totals.completed > 0)
                 .map(|cpu_s| 1e6 * cpu_s / totals.completed as f64),
             database: database::<W>(&before.effects, &totals, &effects),
         };
         Ok(Some((side, manifest)))
+    }
+
+    /// The durability by the settings before the load and after it.
+    fn durability<W: Workload>(
+        &self,
+        requests: &Requests<W>,
+        before: &Before,
+        effects: &Result<Vec<i64>, String>,
+    ) -> Durability {
+        let after = match effects {
+            Ok(_) => settings::again(requests, self.player.plan.timeout, &before.environment),
+            Err(why) => Err(why.clone()),
+        };
+        judge::durability::over_run(&judge::durability::of(&before.environment), &after)
+    }
+
+    /// Seconds of outages while this side was to run.
+    fn unavailable_s(&self, outages: &[(f64, f64)]) -> f64 {
+        let windows = &self.shared.rhythm.windows()[self.number];
+        let within = |(start, length): &(f64, f64)| {
+            let of_window =
+                |(from, to): &(u32, u32)| (start + length).min(f64::from(*to)) - start.max(f64::from(*from));
+            windows.iter().map(of_window).fold(0.0, |sum, length| sum + length.max(0.0))
+        };
+        outages.iter().map(within).fold(0.0, |sum, length| sum + length)
     }
 
     /// Refuses two databases of different size or profile.
@@ -143,15 +171,15 @@ impl Side {
         let [windows, slices] = [rhythm.windows(), rhythm.slices()].map(|sides| sides[self.number].clone());
         let stages = Stages::sliced(Slices::new(windows, barrier));
         let nothing = Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
-        let mut counted = Counted { interval: nothing, seconds: 0 };
+        let mut counted = Counted { interval: nothing, completed: Vec::new() };
         let tell = &mut |event: &Event| {
             let Event::Second { second, interval, .. } = event else { return };
-            let completed = interval.transactions.iter().map(|of_type| of_type.completed).sum();
+            let completed = interval.transactions.iter().map(|of_type| of_type.completed).sum::<u64>();
             // The receiver is gone if the duet was abandoned.
             let _ = self.seconds.send((self.number, *second, completed));
             if slices.iter().any(|slice| rhythm.counts(*slice, *second)) {
                 counted.interval.add(interval);
-                counted.seconds += 1;
+                counted.completed.push((*second, completed));
             }
         };
         let engine = requests.engine();
@@ -163,7 +191,33 @@ impl Side {
 /// Measurements of the seconds that count.
 struct Counted {
     interval: Interval,
-    seconds: u32,
+    /// Each second with its completed transactions.
+    completed: Vec<(u32, u64)>,
+}
+
+impl Counted {
+    /// Times in which nothing completed: the second in which each began, and how many seconds that count it has.
+    fn standstills(&self) -> Vec<(f64, f64)> {
+        let completed: Vec<u64> = self.completed.iter().map(|(_, completed)| *completed).collect();
+        let found = dips::standstills(&completed, 0..completed.len(), &[]);
+        let since_start = |(from, length): (f64, f64)| Some((f64::from(self.completed.get(from as usize)?.0), length));
+        found.into_iter().filter_map(since_start).collect()
+    }
+}
+
+/// The lost connections of the whole duet.
+fn connections(totals: &Totals) -> Connections {
+    Connections {
+        lost: totals.lost,
+        restored: totals.restored,
+        ambiguous: totals.ambiguous,
+        abandoned: totals.abandoned,
+        // An empty sum of floats is -0.
+        outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
+        longest_away_s: totals.longest_away,
+        outages: totals.outages.clone(),
+        lookup: None,
+    }
 }
 
 /// Settings and counts of the database before the load; `None` if stopped.
@@ -179,4 +233,18 @@ fn before<W: Workload>(requests: &Requests<W>) -> Result<Option<Before>, Error> 
         ..environment::of_host(engine.data_directory().as_deref())
     };
     Ok(Some(Before { environment, effects, cpu_s: engine.server_cpu_seconds() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_stands_still_across_its_pauses() {
+        let interval = Interval::new(1, 0);
+        let rate = |second: u32| if (12..=21).contains(&second) { 0 } else { 50 };
+        let completed = [1..5, 11..15, 21..25, 31..35].into_iter().flatten().map(|second| (second, rate(second)));
+        let counted = Counted { interval, completed: completed.collect() };
+        assert_eq!(counted.standstills(), [(12.0, 4.0)]);
+    }
 }
