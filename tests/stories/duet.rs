@@ -1,7 +1,6 @@
 //! A user asks which of two databases is faster, on a machine that others use, too.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::support::command::{graymark, json_file, run, start, succeed};
 use crate::support::{block_on, client, require_postgres, small_server, with_database};
