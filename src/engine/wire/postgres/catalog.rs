@@ -196,12 +196,13 @@ pub async fn remove_alone(client: &Client, schema: &Schema, sql: &WorkloadSql) -
     Ok(())
 }
 
-/// Tables of others whose foreign keys refer to the workload's.
+/// Objects of others that depend on the workload's tables. Needs a transaction, whose settings stay as they are.
 pub async fn dependents(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<Dependent>, Error> {
     let query = sql.dependents()?;
-    let found = client.simple_query(&format!("BEGIN; SET LOCAL search_path TO {schema}; {query}; COMMIT")).await;
-    let found = found.map_err(|error| of_command("cannot query references to the tables", &error))?;
-    let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
+    let query = format!("SAVEPOINT asked; SET LOCAL search_path TO {schema}; {query}; ROLLBACK TO SAVEPOINT asked");
+    let found = client.simple_query(&query).await;
+    let found = found.map_err(|error| of_command("cannot query what depends on the tables", &error))?;
+    let ours: Vec<&str> = names(sql).collect();
     let keys = found.iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some((row.get(0)?, row.get(1)?, row.get(2)?)),
         _ => None,
