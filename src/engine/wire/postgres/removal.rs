@@ -11,6 +11,7 @@ use super::locks::{self, Tables};
 use super::schema::Schema;
 use super::{catalog, holders, procedures};
 use crate::engine::dialect::Guard;
+use crate::engine::ownership::DependentKind;
 use crate::engine::sql::{Removal, WorkloadSql};
 use crate::engine::{Error, ownership};
 use crate::visible::one_line;
@@ -42,6 +43,7 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<Vec<Strin
         let locked = lock(&client, &schema, sql).await?;
         if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
             only_own_columns(&client, &schema, sql).await?;
+            no_sequences(&client, &schema, sql).await?;
             let (routines, unproven) = procedures::proven(&client, &schema, sql).await?;
             executed(&client, &schema, remove(&client, &schema, sql, &routines)).await?;
             locks::ensure_gone(&client, &schema, &locked).await?;
@@ -64,6 +66,13 @@ async fn lock(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Tab
         Ok(locked) => Ok(locked),
         Err(error) => Err(holders::explain(client, schema, CANNOT, &error).await),
     }
+}
+
+/// An error if somebody has attached sequences to the tables: they would be dropped with them, even without CASCADE.
+async fn no_sequences(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), Error> {
+    let mut dependents = catalog::dependents(client, schema, sql).await?;
+    dependents.retain(|dependent| dependent.kind == DependentKind::Sequence);
+    ownership::ensure_no_dependents(&dependents)
 }
 
 /// An error if somebody has added columns to the tables.
