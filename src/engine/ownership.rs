@@ -136,6 +136,8 @@ pub enum DependentKind {
     Table,
     /// A view.
     View,
+    /// A sequence that belongs to a column: a drop of the table would drop it, too.
+    Sequence,
 }
 
 impl std::fmt::Display for Dependent {
@@ -144,6 +146,9 @@ impl std::fmt::Display for Dependent {
         match self.kind {
             DependentKind::Table => write!(f, "the table {name} refers to {needed}"),
             DependentKind::View => write!(f, "the view {name} names {needed}"),
+            DependentKind::Sequence => {
+                write!(f, "the sequence {name} belongs to {needed} (ALTER SEQUENCE … OWNED BY NONE keeps it)")
+            }
         }
     }
 }
@@ -196,13 +201,17 @@ pub fn ensure_not_referenced(dependents: &[Dependent]) -> Result<(), Error> {
     )))
 }
 
-/// Filters a database's dependencies to those of others: each has a kind, `table` or `view`, a name, and the table on
-/// which it depends. Dependencies among the tables of `ours` are left out.
+/// Filters a database's dependencies to those of others: each has a kind, `table`, `view` or `sequence`, a name, and
+/// the table on which it depends. Dependencies among the tables of `ours` are left out.
 pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>, ours: &[&str]) -> Vec<Dependent> {
     let is_ours = |name: &str| ours.iter().any(|ours| ours.eq_ignore_ascii_case(name));
     let other = |(kind, name, needed): &(&str, &str, &str)| is_ours(needed) && !(*kind == "table" && is_ours(name));
     let dependent = |(kind, name, needed): (&str, &str, &str)| Dependent {
-        kind: if kind == "table" { DependentKind::Table } else { DependentKind::View },
+        kind: match kind {
+            "table" => DependentKind::Table,
+            "sequence" => DependentKind::Sequence,
+            _ => DependentKind::View,
+        },
         name: name.to_owned(),
         needed: needed.to_owned(),
     };
@@ -242,9 +251,11 @@ mod tests {
             ("table", "Shop", "CUSTOMER"),
             ("view", "orders", "customer"),
             ("view", "v", "t"),
+            ("sequence", "numbers", "orders"),
         ];
         let found = dependents(all, &["customer", "orders"]);
         let texts: Vec<String> = found.iter().map(Dependent::to_string).collect();
-        assert_eq!(texts, ["the table Shop refers to CUSTOMER", "the view orders names customer"]);
+        let sequence = "the sequence numbers belongs to orders (ALTER SEQUENCE … OWNED BY NONE keeps it)";
+        assert_eq!(texts, ["the table Shop refers to CUSTOMER", "the view orders names customer", sequence]);
     }
 }

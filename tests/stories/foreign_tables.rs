@@ -1,9 +1,10 @@
 //! Tables that somebody else made are named and left alone, by every command.
 
 use std::fs;
+use std::time::Duration;
 
 use crate::support;
-use crate::support::command::{STEADY, run, succeed};
+use crate::support::command::{Done, STEADY, graymark, run, start, succeed};
 use crate::support::loaded::loaded;
 use crate::support::{block_on, client, require_postgres, small_server};
 use graymark::result::format::file;
@@ -314,4 +315,143 @@ fn a_schema_goes_only_with_whoever_made_it() {
         succeed(place.path(), &["drop", "debitcredit", "--db", &at(schema)]);
     }
     assert_eq!(schemas(), ["kept"]);
+}
+
+/// Loads a small bank into a server; returns the arguments of further commands for it.
+fn bank(url: &str, place: &TempDir) -> impl Fn(&[&str]) -> Vec<String> {
+    let url = url.to_owned();
+    let with = move |arguments: &[&str]| -> Vec<String> {
+        let (command, more) = arguments.split_first().unwrap();
+        [&[*command, "debitcredit"], more, &["--db", &url]].concat().into_iter().map(str::to_owned).collect()
+    };
+    succeed(place.path(), &words(&with(&FIXED)));
+    with
+}
+
+/// A load that another one with the same arguments continues.
+const FIXED: [&str; 7] = ["load", "-b", "1", "--seed", "7", "--date", "2026-01-31T12:00:00Z"];
+
+fn words(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+/// A command that waits for another session's transaction, which then does `last` and commits, ends with an error that
+/// says all of `words_of_it`.
+fn refused_behind(url: &str, place: &TempDir, [first, last]: [&str; 2], arguments: &[String], words_of_it: &[&str]) {
+    let done: Done = block_on(async {
+        let other = client(url).await;
+        other.batch_execute(&format!("BEGIN; {first}")).await.unwrap_or_else(|error| panic!("{first}: {error}"));
+        let mut command = start(graymark(place.path(), &words(arguments)));
+        let waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)";
+        while !other.query_one(waits, &[]).await.unwrap().get::<_, bool>(0) {
+            assert!(command.at_work(), "{arguments:?} did not wait: {:?}", command.end().1);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        other.batch_execute(&format!("{last}; COMMIT")).await.unwrap_or_else(|error| panic!("{last}: {error}"));
+        command.end().1
+    });
+    assert_eq!(done.code, Some(DATABASE), "{done:?}");
+    assert!(words_of_it.iter().all(|word| last_line(&done).contains(word)), "{done:?} lacks one of {words_of_it:?}");
+}
+
+#[test]
+fn postgres_tables_that_take_a_name_while_a_command_waits_are_left_alone() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let url = server.url();
+    let with = bank(&url, &place);
+    let parts = "SELECT count(*) FROM debitcredit.graymark_parts WHERE table_name = 'branch'";
+
+    let swap = "ALTER TABLE debitcredit.branch RENAME TO bench_branch;
+                CREATE TABLE debitcredit.branch (id integer PRIMARY KEY, city text);
+                INSERT INTO debitcredit.branch VALUES (7, 'Rome')";
+    refused_behind(&url, &place, [swap, ""], &with(&["drop"]), &["the table branch has no column branch_id"]);
+    assert_eq!(asked(&url, "SELECT city FROM debitcredit.branch"), ["Rome"]);
+    asked(&url, "DROP TABLE debitcredit.branch; ALTER TABLE debitcredit.bench_branch RENAME TO branch");
+
+    let note = "ALTER TABLE debitcredit.branch ADD their_note text; UPDATE debitcredit.branch SET their_note = 'mine'";
+    refused_behind(&url, &place, [note, ""], &with(&["drop"]), &["nothing was dropped", "branch.their_note"]);
+    assert_eq!(asked(&url, "SELECT their_note FROM debitcredit.branch"), ["mine"]);
+    asked(&url, "ALTER TABLE debitcredit.branch DROP their_note");
+
+    let swap = "ALTER TABLE debitcredit.history RENAME TO bench_history;
+                CREATE TABLE debitcredit.history (id integer PRIMARY KEY, battle text);
+                INSERT INTO debitcredit.history VALUES (1, 'Cannae')";
+    refused_behind(&url, &place, [swap, ""], &with(&["restore"]), &["the table history has no column branch_id"]);
+    assert_eq!(asked(&url, "SELECT battle FROM debitcredit.history"), ["Cannae"]);
+    asked(&url, "DROP TABLE debitcredit.history; ALTER TABLE debitcredit.bench_history RENAME TO history");
+
+    // A lock of a table does not hold its schema.
+    let move_on = "ALTER SCHEMA debitcredit RENAME TO bench; CREATE SCHEMA debitcredit;
+                   CREATE TABLE debitcredit.history AS SELECT 'Zama' AS battle";
+    for command in ["drop", "restore"] {
+        let first = "LOCK TABLE debitcredit.account IN SHARE MODE";
+        refused_behind(&url, &place, [first, move_on], &with(&[command]), &["history but no manifest"]);
+        assert_eq!(asked(&url, "SELECT battle FROM debitcredit.history"), ["Zama"], "{command}");
+        asked(&url, "DROP SCHEMA debitcredit CASCADE; ALTER SCHEMA bench RENAME TO debitcredit");
+    }
+
+    // A load that continues, and stands still before it writes.
+    asked(
+        &url,
+        "UPDATE debitcredit.graymark_manifest SET state = 'loading'; DELETE FROM debitcredit.branch;
+         DELETE FROM debitcredit.graymark_parts WHERE table_name = 'branch'",
+    );
+    let swap = "ALTER TABLE debitcredit.branch RENAME TO bench_branch;
+                CREATE TABLE debitcredit.branch (LIKE debitcredit.bench_branch)";
+    let first = "LOCK TABLE debitcredit.graymark_parts IN EXCLUSIVE MODE";
+    refused_behind(
+        &url,
+        &place,
+        [first, swap],
+        &with(&FIXED),
+        &["nothing more was loaded", "renamed the schema debitcredit or tables in it"],
+    );
+    assert_eq!(asked(&url, "SELECT count(*) FROM debitcredit.branch"), ["0"]);
+    assert_eq!(asked(&url, parts), ["0"]);
+    asked(&url, "DROP TABLE debitcredit.branch; ALTER TABLE debitcredit.bench_branch RENAME TO branch");
+
+    // What is as it was loaded is loaded on, restored and dropped.
+    for command in [&FIXED[..], &["check"], &["restore"], &["drop"]] {
+        succeed(place.path(), &words(&with(command)));
+    }
+    assert_eq!(asked(&url, "SELECT count(*) FROM pg_namespace WHERE nspname = 'debitcredit'"), ["0"]);
+}
+
+#[test]
+fn postgres_partitions_and_sequences_of_somebody_else_do_not_go_with_the_tables() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let url = server.url();
+    let with = bank(&url, &place);
+    let refused = |command: &str, words_of_it: &[&str]| {
+        run(place.path(), &words(&with(&[command]))).refused(DATABASE, words_of_it);
+    };
+    asked(
+        &url,
+        "CREATE SCHEMA archive; ALTER TABLE debitcredit.history RENAME TO history_now;
+         CREATE TABLE debitcredit.history (LIKE debitcredit.history_now) PARTITION BY RANGE (time_stamp);
+         CREATE TABLE archive.history_2019 (LIKE debitcredit.history_now);
+         INSERT INTO archive.history_2019 SELECT 1, 1, n, n, '2019-07-01' FROM generate_series(1, 1000) n;
+         ALTER TABLE debitcredit.history ATTACH PARTITION archive.history_2019 FOR VALUES FROM ('2019-01-01') TO \
+         ('2020-01-01');
+         ALTER TABLE debitcredit.history ATTACH PARTITION debitcredit.history_now DEFAULT",
+    );
+    for command in ["drop", "restore", "check"] {
+        refused(command, &["the table archive.history_2019 is a partition of one of Graymark's"]);
+        assert_eq!(asked(&url, "SELECT count(*) FROM archive.history_2019"), ["1000"], "{command}");
+    }
+    asked(
+        &url,
+        "ALTER TABLE debitcredit.history DETACH PARTITION debitcredit.history_now; DROP SCHEMA archive CASCADE;
+         DROP TABLE debitcredit.history; ALTER TABLE debitcredit.history_now RENAME TO history",
+    );
+
+    asked(&url, "CREATE SEQUENCE debitcredit.invoices START 4711 OWNED BY debitcredit.branch.branch_id");
+    refused("drop", &["nothing was dropped", "the sequence invoices belongs to branch", "OWNED BY NONE"]);
+    asked(&url, "ALTER SEQUENCE debitcredit.invoices OWNED BY NONE");
+    succeed(place.path(), &words(&with(&["restore"])));
+    succeed(place.path(), &words(&with(&["drop"])));
+    assert_eq!(asked(&url, "SELECT nextval('debitcredit.invoices')"), ["4711"]);
+    assert_eq!(asked(&url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'debitcredit'"), ["0"]);
 }

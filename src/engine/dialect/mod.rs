@@ -114,6 +114,8 @@ pub struct Dialect {
     pub transaction_rows: Option<u64>,
     /// Whether each schema change has to be its own transaction, and indexes are built asynchronously.
     pub schema_alone: bool,
+    /// Whether LOCK TABLE protects tables from every change until the end of a transaction (PostgreSQL's wire).
+    pub table_locks: bool,
     /// Sent before an index is created, in its transaction.
     pub before_index: &'static str,
     /// Updates the optimizer's statistics of `{table}`.
@@ -160,6 +162,7 @@ pub const USUAL: Dialect = Dialect {
     undetermined: &[],
     transaction_rows: None,
     schema_alone: false,
+    table_locks: true,
     before_index: "",
     statistics: "ANALYZE {table}",
     vacuum: None,

@@ -9,7 +9,8 @@
 //! - `title: CONDITION`: it returns rows that do not match the load. These run after the transaction has been
 //!   committed.
 //!
-//! A statement without a note is a preparation for others.
+//! A statement without a note is a preparation for others. If the first one is called `lock`, it locks the tables: an
+//! engine can execute it before it checks what the tables are.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -80,7 +81,18 @@ impl Script {
             conditions: conditions.into_iter().chain(quick).collect(),
         })
     }
+
+    /// The statement that locks the tables, if there is one, and the steps after it.
+    pub fn parted(&self) -> (Option<&Named<'static>>, &[(Named<'static>, Step)]) {
+        match self.steps.split_first() {
+            Some(((lock, Step::Prepare), after)) if lock.name == LOCK => (Some(lock), after),
+            _ => (None, &self.steps),
+        }
+    }
 }
+
+/// The name of the first statement of a script that locks the tables.
+const LOCK: &str = "lock";
 
 fn step(tables: &'static [Table], statement: &Named<'_>) -> Option<Step> {
     let known = |name: &str| tables.iter().position(|table| table.name == name);
@@ -170,7 +182,7 @@ pub fn restorable(there: &DatabaseState, manifest: &Manifest) -> Result<(), Erro
             format!("it holds the workload {workload}: name that, or another database")
         }
         DatabaseState::Damaged { why } => format!("{why}: remove the tables with graymark drop and load again"),
-        DatabaseState::Foreign { why } => why.clone(),
+        DatabaseState::Foreign { why } => return Err(Error::Database(why.clone())),
     }))
 }
 

@@ -259,7 +259,8 @@ impl WorkloadSql {
         text.filter(|text| !script::statements(text).is_empty()).ok_or_else(|| self.no_restore())
     }
 
-    /// Queries the objects that depend on the tables: rows of a kind, `table` or `view`, a name, and the table needed.
+    /// Queries the objects that depend on the tables: rows of a kind, `table`, `view` or `sequence`,
+    /// a name, and the table needed.
     ///
     /// # Errors
     /// If the dialect has no such query.

@@ -13,6 +13,7 @@ pub const DIALECT: Dialect = Dialect {
     guard: Guard::None,
     transaction_rows: Some(3_000),
     schema_alone: true,
+    table_locks: false,
     counters: false,
     run: "by documentation only; run in CI on a stand-in, PostgreSQL 15",
     sources: &[

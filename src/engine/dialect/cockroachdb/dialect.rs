@@ -11,6 +11,8 @@ pub const DIALECT: Dialect = Dialect {
     folders: &["cockroachdb", "postgres-plain", "postgres"],
     isolation: Some(Isolation::Serializable),
     guard: Guard::Row,
+    // It has no LOCK TABLE.
+    table_locks: false,
     counters: false,
     // INTEGER has 64 bits by default, which does not match binary rows. By default a schema change in a transaction
     // ends it.

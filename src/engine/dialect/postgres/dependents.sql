@@ -1,5 +1,5 @@
 -- Objects in the database that depend on tables of the connection's schema: foreign keys of tables, tables that inherit
--- from them, and views.
+-- from them, views, and sequences that belong to their columns (OWNED BY).
 
 -- name: dependents
 SELECT 'table' AS kind,
@@ -32,4 +32,12 @@ SELECT 'view',
   JOIN pg_catalog.pg_class t ON t.oid = d.refobjid
   JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
  WHERE s.nspname = current_schema()
+UNION
+SELECT 'sequence', c.relname::text, t.relname::text
+  FROM pg_catalog.pg_depend d
+  JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind = 'S'
+  JOIN pg_catalog.pg_class t ON t.oid = d.refobjid
+  JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
+ WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass
+   AND d.deptype = 'a' AND s.nspname = current_schema()
  ORDER BY 1, 2, 3;

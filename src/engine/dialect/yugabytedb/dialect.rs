@@ -13,6 +13,8 @@ pub const DIALECT: Dialect = Dialect {
     isolation: Some(Isolation::Serializable),
     // Only later versions have advisory locks.
     guard: Guard::Row,
+    // Schema changes do not wait for the locks of other transactions.
+    table_locks: false,
     counters: false,
     known_by: &["-YB-", "YugabyteDB"],
     run: "by documentation only; run in CI on a stand-in, PostgreSQL 15",

@@ -30,6 +30,11 @@ struct Kept {
     manifest: Manifest,
 }
 
+/// The names of the workload's tables and of Graymark's own.
+pub fn names(sql: &WorkloadSql) -> impl Iterator<Item = &'static str> {
+    sql.tables.iter().map(|table| table.name).chain(METADATA)
+}
+
 /// The state of the workload's schema.
 pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
     let failed = |error| of_command("cannot read the state of the database", &error);
@@ -41,7 +46,7 @@ pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql)
     };
     if !there.get(METADATA[0]).is_some_and(|relation| relation.is_table) {
         let routines = routines(client, schema).await.map_err(failed)?;
-        let tables = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
+        let tables = names(sql).filter(|name| there.contains_key(*name));
         let made = sql.procedure_names().into_iter().filter(|name| routines.contains(*name));
         let unproven: Vec<&str> = tables.chain(made).collect();
         return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
@@ -85,10 +90,10 @@ pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql)
     }
     // Whatever changes rows of a table changes those of its children, too.
     let children = children(client, schema).await.map_err(failed)?;
-    if let Some((child, _)) = children.iter().find(|(_, table)| sql.tables.iter().any(|ours| ours.name == table)) {
-        return foreign(format!("the table {child} inherits from one of Graymark's, so that its rows would change"));
+    if let Some(Child { name, bond, .. }) = children.iter().find(|child| names(sql).any(|ours| ours == child.parent)) {
+        return foreign(format!("the table {name} {bond} one of Graymark's, so that its rows would change"));
     }
-    let missing = sql.tables.iter().map(|table| table.name).chain(METADATA).find(|name| !there.contains_key(*name));
+    let missing = names(sql).find(|name| !there.contains_key(*name));
     Ok(match missing {
         Some(missing) => DatabaseState::Damaged {
             why: format!("schema {} has tables of the workload, but no {missing}", schema.name()),
@@ -191,12 +196,13 @@ pub async fn remove_alone(client: &Client, schema: &Schema, sql: &WorkloadSql) -
     Ok(())
 }
 
-/// Tables of others whose foreign keys refer to the workload's.
+/// Objects of others that depend on the workload's tables. Needs a transaction, whose settings stay as they are.
 pub async fn dependents(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<Dependent>, Error> {
     let query = sql.dependents()?;
-    let found = client.simple_query(&format!("BEGIN; SET LOCAL search_path TO {schema}; {query}; COMMIT")).await;
-    let found = found.map_err(|error| of_command("cannot query references to the tables", &error))?;
-    let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
+    let query = format!("SAVEPOINT asked; SET LOCAL search_path TO {schema}; {query}; ROLLBACK TO SAVEPOINT asked");
+    let found = client.simple_query(&query).await;
+    let found = found.map_err(|error| of_command("cannot query what depends on the tables", &error))?;
+    let ours: Vec<&str> = names(sql).collect();
     let keys = found.iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some((row.get(0)?, row.get(1)?, row.get(2)?)),
         _ => None,
@@ -204,15 +210,26 @@ pub async fn dependents(client: &Client, schema: &Schema, sql: &WorkloadSql) -> 
     Ok(ownership::dependents(keys, &ours))
 }
 
-/// Tables that inherit from tables of the schema, each with its parent.
-async fn children(client: &Client, schema: &Schema) -> Result<Vec<(String, String)>, tokio_postgres::Error> {
-    let sql = "SELECT n.nspname || '.' || c.relname, t.relname::text FROM pg_catalog.pg_inherits i \
+/// A table that inherits from a table of the schema, or is a partition of it.
+struct Child {
+    name: String,
+    /// Its relation to the parent, in words.
+    bond: &'static str,
+    parent: String,
+}
+
+/// Tables that inherit from tables of the schema, and their partitions.
+async fn children(client: &Client, schema: &Schema) -> Result<Vec<Child>, tokio_postgres::Error> {
+    let sql = "SELECT n.nspname || '.' || c.relname, t.relkind = 'p', t.relname::text FROM pg_catalog.pg_inherits i \
                JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid \
                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-               JOIN pg_catalog.pg_class t ON t.oid = i.inhparent AND t.relkind = 'r' \
+               JOIN pg_catalog.pg_class t ON t.oid = i.inhparent AND t.relkind IN ('r', 'p') \
                JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace WHERE s.nspname = $1 ORDER BY 1";
-    let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    let child = |row: &tokio_postgres::Row| {
+        let bond = if row.try_get(1)? { "is a partition of" } else { "inherits from" };
+        Ok(Child { name: row.try_get(0)?, bond, parent: row.try_get(2)? })
+    };
+    client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await?.iter().map(child).collect()
 }
 
 /// Whether Graymark created the schema.

@@ -20,6 +20,8 @@ use super::bulk::{self, CopyRows};
 use super::catalog;
 use super::connect::Target;
 use super::failure::of_command;
+use super::holders;
+use super::locks::{self, Tables};
 use super::procedures;
 use super::schema::Schema;
 use super::slices;
@@ -57,6 +59,7 @@ pub async fn load<P: Population>(
     // Transactions of a killed load may still be running.
     step(&client, &schema, dialect, Lock::Alone, "cannot begin to load", async || Ok(())).await?;
     prepare(&client, &schema, sql, manifest).await?;
+    let own = checked(&client, &schema, sql, manifest).await?;
     if !claimed {
         claim(&guard, &schema, dialect).await?;
     }
@@ -71,7 +74,8 @@ pub async fn load<P: Population>(
     let (to, name, from) = (target.clone(), sql.name, population.clone());
     match dialect.transaction_rows {
         None => {
-            let copy = async move |share: &Share| copy_parts(&to, name, dialect, &from, share).await;
+            let own = own.clone();
+            let copy = async move |share: &Share| copy_parts(&to, name, dialect, &own, &from, share).await;
             phases.load_parts(open, jobs, copy).await?;
         }
         Some(most) => {
@@ -83,14 +87,15 @@ pub async fn load<P: Population>(
     phases.begin("keys");
     let mut clients = try_join_all((0..jobs).map(|_| target.connect(&[]))).await?;
     let keys = sql.keys();
-    let make =
-        async |client: &mut Client, key: &Named<'_>| declare(client, &schema, dialect, key, Declared::Index).await;
+    let make = async |client: &mut Client, key: &Named<'_>| {
+        declare(client, &schema, dialect, &own, key, Declared::Index).await
+    };
     side_by_side(&mut clients, &keys, make).await?;
     if manifest.foreign_keys {
         phases.begin("foreign keys");
         // Each locks two tables, so in parallel they would only block each other.
         for key in &sql.foreign_keys() {
-            declare(&client, &schema, dialect, key, Declared::Constraint).await?;
+            declare(&client, &schema, dialect, &own, key, Declared::Constraint).await?;
         }
     }
     if dialect.procedures {
@@ -191,15 +196,20 @@ pub(super) async fn begin(
     dialect: &Dialect,
     lock: Lock,
 ) -> Result<(), tokio_postgres::Error> {
+    // What others commit during a wait for a lock is seen after it.
+    let begin = if dialect.table_locks { "BEGIN ISOLATION LEVEL READ COMMITTED" } else { "BEGIN" };
     if dialect.guard != Guard::AdvisoryLock {
-        return client.batch_execute("BEGIN").await;
+        return client.batch_execute(begin).await;
     }
     let function = match lock {
         Lock::Shared => "pg_advisory_xact_lock_shared",
         Lock::Alone => "pg_advisory_xact_lock",
     };
     client
-        .batch_execute(&format!("BEGIN; SELECT {function}(hashtext('graymark step'), hashtext({}))", schema.literal()))
+        .batch_execute(&format!(
+            "{begin}; SELECT {function}(hashtext('graymark step'), hashtext({}))",
+            schema.literal()
+        ))
         .await
 }
 
@@ -210,14 +220,12 @@ pub(super) async fn step(
     dialect: &Dialect,
     lock: Lock,
     what: &str,
-    work: impl AsyncFnOnce() -> Result<(), tokio_postgres::Error>,
+    work: impl AsyncFnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let whole = async || {
-        begin(client, schema, dialect, lock).await?;
-        work().await?;
-        client.batch_execute("COMMIT").await
-    };
-    whole().await.map_err(|error| of_command(what, &error))
+    let failed = |error| of_command(what, &error);
+    begin(client, schema, dialect, lock).await.map_err(failed)?;
+    work().await?;
+    client.batch_execute("COMMIT").await.map_err(failed)
 }
 
 /// Creates the tables, or checks that existing ones are an unfinished load of the same manifest.
@@ -228,11 +236,33 @@ async fn prepare(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: 
     catalog::create(client, schema, sql, manifest).await
 }
 
+/// The tables that a load has created or continues: they are checked while nobody can rename or change them. None, if
+/// the dialect has no locks for that.
+async fn checked(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<Tables, Error> {
+    let mut own = Tables::new();
+    if !sql.dialect.table_locks {
+        return Ok(own);
+    }
+    let what = "cannot lock the tables";
+    let check = async || {
+        let names: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
+        let statement = |there: &Tables| locks::statement(schema, there, "ACCESS SHARE");
+        own = match locks::lock(client, schema, &names, statement).await {
+            Ok(locked) => locked,
+            Err(error) => return Err(holders::explain(client, schema, what, &error).await),
+        };
+        resumes_load(catalog::database_state(client, schema, sql).await?, manifest).map(|_| ())
+    };
+    step(client, schema, sql.dialect, Lock::Shared, what, check).await?;
+    Ok(own)
+}
+
 /// Copies parts of the population until there are no more, or the load is aborted.
 async fn copy_parts<P: Population>(
     target: &Target,
     workload: &'static str,
     dialect: &Dialect,
+    own: &Tables,
     population: &P,
     share: &Share,
 ) -> Result<(), Error> {
@@ -240,7 +270,8 @@ async fn copy_parts<P: Population>(
     let schema = target.schema(workload);
     let (mut rows, tables) = (population.rows(), population.tables());
     while let Some(part) = share.take() {
-        let to = Copying { client: &client, schema: &schema, dialect, table: &tables[part.table], stop: &share.stop };
+        let (table, stop) = (&tables[part.table], &share.stop);
+        let to = Copying { client: &client, schema: &schema, dialect, own, table, stop };
         match to.part(&mut rows, part).await? {
             Copied::Now { bytes } => share.loaded(part, bytes),
             Copied::Before => share.resumed(part),
@@ -265,6 +296,8 @@ struct Copying<'a> {
     client: &'a Client,
     schema: &'a Schema,
     dialect: &'a Dialect,
+    /// The tables of this load, as they were checked.
+    own: &'a Tables,
     table: &'a Table,
     stop: &'a AtomicBool,
 }
@@ -280,6 +313,9 @@ impl Copying<'_> {
         }
         let sent = self.send_rows(rows, part).await.map_err(failed)?;
         let whole = sent.is_some_and(|(_, rows)| rows == part.rows);
+        if whole {
+            locks::ensure_same(self.client, self.schema, self.own, "nothing more was loaded").await?;
+        }
         self.client.batch_execute(if whole { "COMMIT" } else { "ROLLBACK" }).await.map_err(failed)?;
         match sent {
             None => Ok(Copied::Stopped),
@@ -340,6 +376,7 @@ async fn declare(
     client: &Client,
     schema: &Schema,
     dialect: &Dialect,
+    own: &Tables,
     key: &Named<'_>,
     kind: Declared,
 ) -> Result<(), Error> {
@@ -356,8 +393,9 @@ async fn declare(
         return alone::made(client, schema, dialect, key.name).await;
     }
     let make = async || {
-        client.batch_execute(dialect.before_index).await?;
-        client.batch_execute(&schema.sql(key.sql)).await
+        client.batch_execute(dialect.before_index).await.map_err(failed)?;
+        client.batch_execute(&schema.sql(key.sql)).await.map_err(failed)?;
+        locks::ensure_same(client, schema, own, &format!("{} was not declared", key.name)).await
     };
     step(client, schema, dialect, Lock::Shared, &format!("cannot declare {}", key.name), make).await
 }
@@ -370,7 +408,8 @@ pub(super) async fn count(client: &Client, schema: &Schema, table: &str) -> Resu
     Ok(count.unwrap_or(0).unsigned_abs())
 }
 
-/// Creates the procedures and notes that in the manifest, in one transaction, which drops `former` routines first.
+/// Creates the procedures and notes that in the manifest, in one transaction, which first checks whose they are, and
+/// drops `former` routines.
 async fn create_procedures(
     client: &Client,
     schema: &Schema,
@@ -378,16 +417,18 @@ async fn create_procedures(
     lock: Lock,
     former: &[Removal],
 ) -> Result<(), Error> {
-    procedures::ensure_own(client, schema, sql).await?;
-    let noted = ownership::note_procedures(&catalog::manifest_text(client, schema).await?, sql.procedure_names())?;
+    let what = "cannot create the procedures";
+    let failed = |error| of_command(what, &error);
     let create = async || {
+        procedures::ensure_own(client, schema, sql).await?;
+        let noted = ownership::note_procedures(&catalog::manifest_text(client, schema).await?, sql.procedure_names())?;
         for routine in former {
-            client.batch_execute(&schema.sql(routine.sql)).await?;
+            client.batch_execute(&schema.sql(routine.sql)).await.map_err(failed)?;
         }
-        client.batch_execute(&schema.sql(sql.procedures())).await?;
-        catalog::change_manifest(client, schema, &noted).await
+        client.batch_execute(&schema.sql(sql.procedures())).await.map_err(failed)?;
+        catalog::change_manifest(client, schema, &noted).await.map_err(failed)
     };
-    step(client, schema, sql.dialect, lock, "cannot create the procedures", create).await
+    step(client, schema, sql.dialect, lock, what, create).await
 }
 
 /// Replaces the procedures of a complete load, in one transaction. They are dropped first, because a routine with

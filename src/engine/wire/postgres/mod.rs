@@ -12,6 +12,7 @@ mod handover;
 mod holders;
 mod load;
 pub mod local;
+mod locks;
 mod maintain;
 mod nodes;
 mod numeric;

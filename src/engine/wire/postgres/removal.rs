@@ -1,5 +1,5 @@
 //! Drops the workload's tables: only those that the manifest proves to be Graymark's, in one transaction, and only
-//! without dependents.
+//! without dependents. The tables are locked before that is checked, so that they stay what they are.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -7,9 +7,11 @@ use tokio_postgres::error::SqlState;
 use super::connect::Target;
 use super::failure::of_command;
 use super::load::{Lock, begin, claim, release};
+use super::locks::{self, Tables};
 use super::schema::Schema;
 use super::{catalog, holders, procedures};
 use crate::engine::dialect::Guard;
+use crate::engine::ownership::DependentKind;
 use crate::engine::sql::{Removal, WorkloadSql};
 use crate::engine::{Error, ownership};
 use crate::visible::one_line;
@@ -36,15 +38,41 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<Vec<Strin
     }
     let mut kept = Vec::new();
     executed(&client, &schema, begin(&client, &schema, sql.dialect, Lock::Alone)).await?;
+    // Tables of others are not even locked.
     if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
-        only_own_columns(&client, &schema, sql).await?;
-        let (routines, unproven) = procedures::proven(&client, &schema, sql).await?;
-        executed(&client, &schema, remove(&client, &schema, sql, &routines)).await?;
-        kept.extend(unproven.into_iter().map(str::to_owned));
+        let locked = lock(&client, &schema, sql).await?;
+        if ownership::can_drop(catalog::database_state(&client, &schema, sql).await?)? {
+            only_own_columns(&client, &schema, sql).await?;
+            no_sequences(&client, &schema, sql).await?;
+            let (routines, unproven) = procedures::proven(&client, &schema, sql).await?;
+            executed(&client, &schema, remove(&client, &schema, sql, &routines)).await?;
+            locks::ensure_gone(&client, &schema, &locked).await?;
+            kept.extend(unproven.into_iter().map(str::to_owned));
+        }
     }
     executed(&client, &schema, client.batch_execute("COMMIT")).await?;
     release(&guard).await?;
     Ok(kept)
+}
+
+/// Locks the tables that exist, as DROP TABLE does. A dialect without such locks drops what has the names then.
+async fn lock(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Tables, Error> {
+    if !sql.dialect.table_locks {
+        return Ok(Tables::new());
+    }
+    let statement = |there: &Tables| locks::statement(schema, there, "ACCESS EXCLUSIVE");
+    let names: Vec<&str> = catalog::names(sql).collect();
+    match locks::lock(client, schema, &names, statement).await {
+        Ok(locked) => Ok(locked),
+        Err(error) => Err(holders::explain(client, schema, CANNOT, &error).await),
+    }
+}
+
+/// An error if somebody has attached sequences to the tables: they would be dropped with them, even without CASCADE.
+async fn no_sequences(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), Error> {
+    let mut dependents = catalog::dependents(client, schema, sql).await?;
+    dependents.retain(|dependent| dependent.kind == DependentKind::Sequence);
+    ownership::ensure_no_dependents(&dependents)
 }
 
 /// An error if somebody has added columns to the tables.
@@ -60,8 +88,7 @@ async fn remove(
     sql: &WorkloadSql,
     routines: &[Removal],
 ) -> Result<(), tokio_postgres::Error> {
-    let tables = sql.tables.iter().map(|table| table.name).chain(catalog::METADATA);
-    let tables: Vec<String> = tables.map(|name| format!("{schema}.{name}")).collect();
+    let tables: Vec<String> = catalog::names(sql).map(|name| format!("{schema}.{name}")).collect();
     let own = catalog::is_own_schema(client, schema).await?;
     client.batch_execute(&format!("DROP TABLE IF EXISTS {}", tables.join(", "))).await?;
     for routine in routines {

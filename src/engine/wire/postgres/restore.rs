@@ -1,5 +1,5 @@
-//! Undoes the effects of transactions on a loaded population, in one transaction; then vacuums and analyzes the tables,
-//! as a load does; then verifies.
+//! Undoes the effects of transactions on a loaded population, in one transaction, which locks the tables before it
+//! checks that they are the loaded ones; then vacuums and analyzes the tables, as a load does; then verifies.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use super::bulk::CopyRows;
 use super::connect::Target;
 use super::failure::of_command;
 use super::load::{self, Lock, claim, release};
+use super::locks::{self, Tables};
 use super::schema::Schema;
 use super::{catalog, check, holders};
-use crate::engine::dialect::Dialect;
 use crate::engine::load::side_by_side;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
@@ -49,15 +49,11 @@ pub async fn restore<P: Population>(
     let schema = target.schema(sql.name);
     claim(&guard, &schema, sql.dialect).await?;
     let client = target.connect(&[]).await?;
-    restorable(&catalog::database_state(&client, &schema, sql).await?, manifest)?;
-    ownership::ensure_not_referenced(&catalog::dependents(&client, &schema, sql).await?)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, on_step);
 
-    let undone = undo(&client, &schema, sql.dialect, &script, &parts, &mut population.rows(), &mut progress).await;
-    if let Err(error) = undone {
-        return Err(holders::explain(&client, &schema, "cannot restore", &error).await);
-    }
+    let work = Undoing { client: &client, schema: &schema, sql, parts: &parts };
+    work.whole(&script, manifest, &mut population.rows(), &mut progress).await?;
     progress.phase("undo");
 
     let mut clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
@@ -97,29 +93,86 @@ pub async fn restore<P: Population>(
     Ok(progress.end())
 }
 
-async fn undo(
-    client: &Client,
-    schema: &Schema,
-    dialect: &Dialect,
-    script: &Script,
-    parts: &Parts,
-    rows: &mut impl Rows,
-    progress: &mut Progress<'_>,
-) -> Result<(), tokio_postgres::Error> {
-    // The server may still execute the transaction of a killed restore.
-    load::begin(client, schema, dialect, Lock::Alone).await?;
-    client.batch_execute(SETTINGS).await?;
-    for (statement, step) in &script.steps {
-        progress.step(statement.name);
-        let sql = schema.sql(statement.sql);
-        match step {
-            Step::Prepare => client.batch_execute(&sql).await?,
-            Step::Undo(table) => progress.undone(*table, client.execute_typed(&sql, &[]).await?),
-            Step::Generate(made) => generate(client, &sql, made, parts, rows).await?,
+/// The transaction that undoes the effects of others.
+struct Undoing<'a> {
+    client: &'a Client,
+    schema: &'a Schema,
+    sql: &'a WorkloadSql,
+    parts: &'a Parts,
+}
+
+impl Undoing<'_> {
+    /// Locks the tables, checks that they are the loaded ones, undoes, checks that those were changed, and commits.
+    async fn whole(
+        &self,
+        script: &Script,
+        manifest: &Manifest,
+        rows: &mut impl Rows,
+        progress: &mut Progress<'_>,
+    ) -> Result<(), Error> {
+        let (lock, steps) = script.parted();
+        self.explained(self.begin()).await?;
+        // Tables of others are not even locked.
+        self.ensure_own(manifest).await?;
+        lock.iter().for_each(|lock| progress.step(lock.name));
+        let locked = self.explained(self.lock(lock)).await?;
+        self.ensure_own(manifest).await?;
+        self.explained(self.undo(steps, rows, progress)).await?;
+        locks::ensure_same(self.client, self.schema, &locked, "nothing was restored").await?;
+        progress.step("commit");
+        self.explained(self.client.batch_execute("COMMIT")).await
+    }
+
+    async fn begin(&self) -> Result<(), tokio_postgres::Error> {
+        // The server may still execute the transaction of a killed restore.
+        load::begin(self.client, self.schema, self.sql.dialect, Lock::Alone).await?;
+        self.client.batch_execute(SETTINGS).await
+    }
+
+    /// An error unless the tables are those of the load, and no other table refers to them.
+    async fn ensure_own(&self, manifest: &Manifest) -> Result<(), Error> {
+        let Undoing { client, schema, sql, .. } = *self;
+        restorable(&catalog::database_state(client, schema, sql).await?, manifest)?;
+        ownership::ensure_not_referenced(&catalog::dependents(client, schema, sql).await?)
+    }
+
+    /// Locks the tables by the script's own statement.
+    async fn lock(&self, lock: Option<&Named<'static>>) -> Result<Tables, tokio_postgres::Error> {
+        let tables: Vec<&str> = self.sql.tables.iter().map(|table| table.name).collect();
+        let statement = |there: &Tables| match lock {
+            Some(lock) if there.len() == tables.len() => self.schema.sql(lock.sql).into_owned(),
+            // The check says which one is missing.
+            _ => String::new(),
+        };
+        locks::lock(self.client, self.schema, &tables, statement).await
+    }
+
+    async fn undo(
+        &self,
+        steps: &[(Named<'static>, Step)],
+        rows: &mut impl Rows,
+        progress: &mut Progress<'_>,
+    ) -> Result<(), tokio_postgres::Error> {
+        let Undoing { client, schema, parts, .. } = *self;
+        for (statement, step) in steps {
+            progress.step(statement.name);
+            let sql = schema.sql(statement.sql);
+            match step {
+                Step::Prepare => client.batch_execute(&sql).await?,
+                Step::Undo(table) => progress.undone(*table, client.execute_typed(&sql, &[]).await?),
+                Step::Generate(made) => generate(client, &sql, made, parts, rows).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Explains why a part of it failed.
+    async fn explained<T>(&self, part: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Error> {
+        match part.await {
+            Ok(done) => Ok(done),
+            Err(error) => Err(holders::explain(self.client, self.schema, "cannot restore", &error).await),
         }
     }
-    progress.step("commit");
-    client.batch_execute("COMMIT").await
 }
 
 /// Copies the generated rows for the keys that a query returns, in batches: there may be more keys than memory.
