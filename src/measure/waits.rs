@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn statements_are_kept_short_and_without_literals_and_passwords() {
-        assert_eq!(Blocker::statement("SELECT 1\n  FROM\tt"), "SELECT 1 FROM t");
+        assert_eq!(Blocker::statement("SELECT a\n  FROM\tt"), "SELECT a FROM t");
         assert_eq!(Blocker::statement(&"x".repeat(1_000)).len(), STATEMENT);
         for secret in ["ALTER USER me PASSWORD 'secret'", "alter user me identified by 'secret'"] {
             assert!(!Blocker::statement(secret).contains("secret"));

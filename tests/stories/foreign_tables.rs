@@ -92,7 +92,7 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     with(&["drop"]).refused(DATABASE, &["nothing was dropped", "item.c_last"]);
     assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
     // Generated ones, too.
-    file.execute_batch("ALTER TABLE item DROP COLUMN c_last; ALTER TABLE item ADD COLUMN c_last AS (i_id + 1)")
+    file.execute_batch("ALTER TABLE item DROP COLUMN c_last; ALTER TABLE item ADD COLUMN c_last INTEGER AS (i_id + 1)")
         .unwrap();
     with(&["drop"]).refused(DATABASE, &["nothing was dropped", "item.c_last"]);
     assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
