@@ -170,7 +170,7 @@ pub fn restorable(there: &DatabaseState, manifest: &Manifest) -> Result<(), Erro
             format!("it holds the workload {workload}: name that, or another database")
         }
         DatabaseState::Damaged { why } => format!("{why}: remove the tables with graymark drop and load again"),
-        DatabaseState::Foreign { why } => why.clone(),
+        DatabaseState::Foreign { why } => return Err(Error::Database(why.clone())),
     }))
 }
 
