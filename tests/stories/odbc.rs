@@ -4,6 +4,7 @@
 
 use crate::support;
 use crate::support::{client, odbc};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use graymark::engine::wire::odbc::Odbc;
@@ -365,8 +366,27 @@ fn a_drop_gives_up(place: &Place, command: &dyn Fn(&[&str]) -> Done) {
     other.set_autocommit(false).unwrap();
     let schema = if matches!(place, Place::Postgres(_)) { "debitcredit." } else { "" };
     other.query(&format!("SELECT count(*) FROM {schema}history")).unwrap();
-    command(&["drop"]).refused(3, &["cannot remove the tables", "another session holds locks"]);
+    command(&["drop"]).refused(3, &["cannot", "the tables", "another session holds locks"]);
     assert_eq!(odbc_tables(place), tables);
+}
+
+/// A column that is added while a drop waits for the lock of its table is not dropped.
+fn a_table_that_changes_while_a_drop_waits(place: &Place, url: &str, directory: &Path) {
+    let (holder, watcher) = (connect(place), connect(place));
+    let sql = |text: &str| holder.execute(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    sql("LOCK TABLES branch WRITE");
+    let (url, directory) = (url.to_owned(), directory.to_owned());
+    let waits = std::thread::spawn(move || support::command::run(&directory, &["drop", "debitcredit", "--db", &url]));
+    let waiting = "SELECT count(*) FROM information_schema.processlist \
+                   WHERE state LIKE 'Waiting for % metadata lock' AND info LIKE '%LOCK TABLES%'";
+    while watcher.query(waiting).unwrap().rows[0].long(0).unwrap() == 0 {
+        assert!(!waits.is_finished(), "{:?}", waits.join());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    sql("ALTER TABLE branch ADD COLUMN their_note VARCHAR(50) DEFAULT 'x'");
+    sql("UNLOCK TABLES");
+    waits.join().unwrap().refused(3, &["nothing was dropped", "branch.their_note"]);
+    sql("ALTER TABLE branch DROP COLUMN their_note");
 }
 
 /// Tables of somebody else, and what hangs on ours, are named; only what the manifest proves to be Graymark's is
@@ -414,6 +434,13 @@ fn only_what_is_ours_is_dropped(place: &Place) {
     if !matches!(place, Place::Sqlite(_)) {
         sql("ALTER TABLE {s}account DROP COLUMN amount");
         a_drop_gives_up(place, &command);
+    }
+    if matches!(place, Place::Mariadb(_)) {
+        // SELECT * does not show it.
+        sql("ALTER TABLE branch ADD COLUMN their_note VARCHAR(50) INVISIBLE DEFAULT 'x'");
+        command(&["drop"]).refused(3, &["nothing was dropped", "branch.their_note"]);
+        sql("ALTER TABLE branch DROP COLUMN their_note");
+        a_table_that_changes_while_a_drop_waits(place, &url, directory.path());
     }
     sql("UPDATE {s}graymark_manifest SET manifest = 'x'");
     command(&["drop"]).refused(3, &["cannot be read", "leaves alone"]);

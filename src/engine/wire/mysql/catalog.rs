@@ -161,10 +161,9 @@ pub async fn dependents(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<Depend
     Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), &tables))
 }
 
-/// Stores that Graymark created the connection's database for these tables.
+/// Stores that Graymark created the connection's database for these tables. Its name is the workload's.
 pub async fn note_own_database(conn: &mut Conn, database: &str) -> Result<(), Error> {
-    let mark = own_database(database).replace('\\', "\\\\").replace('\'', "''");
-    let note = format!("ALTER TABLE {} COMMENT = '{mark}'", METADATA[0]);
+    let note = format!("ALTER TABLE {} COMMENT = '{}'", METADATA[0], own_database(database));
     conn.query_drop(note).await.map_err(|error| of_command("cannot create the tables", &error))
 }
 

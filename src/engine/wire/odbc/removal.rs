@@ -45,17 +45,18 @@ pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: D
     let before = lock_own(sql, connection, dialect)?;
     let (routines, kept) = procedures::proven(sql, connection, dialect)?;
     begin(connection, dialect).map_err(|error| cannot(&error))?;
-    let removed = remove(sql, connection, dialect, &before, &routines);
-    let ended = match removed {
-        Ok(()) => commit(connection, dialect).map_err(|error| cannot(&error)),
-        Err(stopped) => {
-            // The first error is the one to tell.
-            let _ = rollback(connection, dialect);
-            Err(explain(stopped, sql, connection, before))
+    match remove(sql, connection, dialect, &before, &routines) {
+        Ok(()) => {
+            let ended = commit(connection, dialect).and_then(|()| release(connection, dialect));
+            ended.map_err(|error| cannot(&error))?;
         }
-    };
-    let released = release(connection, dialect).map_err(|error| cannot(&error));
-    ended.and(released)?;
+        Err(stopped) => {
+            // The first error is the one to tell. With locked tables MariaDB does not tell which ones are left.
+            let _ = rollback(connection, dialect);
+            let _ = release(connection, dialect);
+            return Err(explain(stopped, sql, connection, before));
+        }
+    }
     Ok(kept.into_iter().map(str::to_owned).collect())
 }
 
