@@ -16,7 +16,8 @@ use crate::engine::Sessions;
 use crate::measure::note;
 use crate::workload::{Terminal, Workload};
 
-/// How long transactions that are still queued at the end of the run may take before they are dropped.
+/// How long transactions that are still queued at the end of the run may take before they are dropped, at most: half of
+/// the time for those in progress, after which the thread itself is abandoned.
 const DRAIN: Duration = Duration::from_secs(10);
 /// Interval between counts of the terminals' states.
 const COUNT: Duration = Duration::from_secs(1);
@@ -179,9 +180,10 @@ impl<W: Workload> TerminalScheduler<W> {
             }
         }
         monitor.close(sessions);
+        let drain = DRAIN.min(Duration::from_secs(self.schedule.patience.into()) / 2);
         if !stop.requested() {
             tokio::select! {
-                () = tokio::time::sleep(DRAIN) => {}
+                () = tokio::time::sleep(drain) => {}
                 () = monitor.wait_for_sessions(sessions) => {}
                 () = stop.wait() => {}
             }

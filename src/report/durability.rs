@@ -8,7 +8,8 @@ use crate::result::summary::{Durability, DurabilityClass, Lookup, Summary};
 pub(super) fn warning(summary: &Summary) -> Option<String> {
     let durability = &summary.durability;
     let mut risks: Vec<String> = durability.risks.iter().map(|risk| plain(risk)).collect();
-    risks.extend(reservation(durability));
+    // That they could not be read again adds nothing to the worst class, and its reason is told with the count's.
+    risks.extend(reservation(durability).filter(|_| !durability.changed.is_empty()));
     (durability.class == DurabilityClass::MayLoseCommits)
         .then(|| format!("A loss of power may lose commits (clause 3.5): {}.", risks.join("; ")))
 }

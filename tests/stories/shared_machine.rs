@@ -182,7 +182,7 @@ fn root_gives_no_files_away_but_those_of_a_data_directory() {
         };
         let before = seen();
         let url = format!("{make}:local?data={}", data.display());
-        run(place.path(), &["load", "debitcredit", "--db", &url]).refused(2, &["neither empty nor a", "another one"]);
+        run(place.path(), &["load", "-w", "1", "--db", &url]).refused(2, &["neither empty nor a", "another one"]);
         assert_eq!((seen(), fs::read_dir(&data).unwrap().count() < 5), (before, true), "{make}");
     }
 }

@@ -1,9 +1,10 @@
 //! Drops a database that Graymark created, if it holds nothing but the manifest.
 //!
 //! The servers have no statement that drops a database only if it is empty, and `DROP DATABASE` would also drop a table
-//! that somebody moves into it while the statement waits. So a transaction that has read the manifest holds its table. `DROP DATABASE` locks the
-//! database, so that nobody can put anything into it, and then waits for this table. Now the database is examined:
-//! either the transaction ends, and the database goes as it was examined, or the waiting statement is ended.
+//! that somebody moves into it while the statement waits. So a transaction that has read the manifest holds its table.
+//! `DROP DATABASE` locks the database, so that nobody can put anything into it, and then waits for this table. Now the
+//! database is examined: either the transaction ends, and the database goes as it was examined, or the waiting
+//! statement is ended.
 
 use std::cell::Cell;
 use std::time::Duration;

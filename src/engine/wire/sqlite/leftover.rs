@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use crate::engine::Error;
 use crate::link_safe;
 
-/// Where a rollback journal contains the number of pages that the database had before, and the length of that number.
-const PAGES_BEFORE: (usize, usize) = (16, 4);
+/// The first bytes of a rollback journal.
+const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+/// Where a rollback journal contains the number of pages that the database had before.
+const PAGES_BEFORE: std::ops::Range<usize> = 16..20;
 
 /// Refuses a database that does not exist or is empty, next to which there is a log or a journal.
 pub(super) fn check(file: &Path) -> Result<(), Error> {
@@ -41,12 +43,13 @@ fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether a journal is of a first transaction, such as that of a load that was killed at once.
+/// Whether a journal is of a first transaction, such as that of a load that was killed at once: its header is not yet
+/// written, or says that the database had no pages.
 fn restores_an_empty_file(journal: &Path) -> bool {
-    let (at, length) = PAGES_BEFORE;
     let mut head = Vec::new();
-    let read = File::open(journal).and_then(|file| file.take((at + length) as u64).read_to_end(&mut head));
-    read.is_ok() && head.get(at..).is_none_or(|pages| pages.iter().all(|byte| *byte == 0))
+    let read = File::open(journal).and_then(|file| file.take(PAGES_BEFORE.end as u64).read_to_end(&mut head));
+    let zeros = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    read.is_ok() && (zeros(&head) || head.starts_with(&MAGIC) && head.get(PAGES_BEFORE).is_some_and(zeros))
 }
 
 #[cfg(test)]
@@ -68,7 +71,7 @@ mod tests {
         assert_eq!(refused(&file), None);
         for suffix in ["-wal", "-shm", "-journal"] {
             let left = with_suffix(&file, suffix);
-            fs::write(&left, [1; 64]).unwrap();
+            fs::write(&left, "theirs").unwrap();
             let named = format!("there is {}, ", left.display());
             assert!(refused(&file).is_some_and(|why| why.starts_with(&named)), "{suffix}");
             File::create(&file).unwrap();
