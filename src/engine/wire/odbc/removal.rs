@@ -36,11 +36,12 @@ fn cannot(error: &Diagnostic) -> Error {
 /// Removes the workload's tables, its procedures and Graymark's own tables, if the manifest proves that they are.
 /// Returns the procedures that it left alone.
 pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<Vec<String>, Error> {
-    if !ownership::can_drop(database_state(sql, connection, dialect)?)? {
-        return Ok(Vec::new());
-    }
+    // Reading the tables waits for the locks of others, too.
     for sql in dialect.before_drop {
         connection.execute(sql).map_err(|error| cannot(&error))?;
+    }
+    if !ownership::can_drop(database_state(sql, connection, dialect)?)? {
+        return Ok(Vec::new());
     }
     let before = lock_own(sql, connection, dialect)?;
     let (routines, kept) = procedures::proven(sql, connection, dialect)?;
