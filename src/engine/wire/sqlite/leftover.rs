@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::engine::Error;
 use crate::link_safe;
 
-/// The first bytes of a rollback journal.
+/// The first bytes of a rollback journal; zeros, until it is synced for the first time.
 const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 /// Where a rollback journal contains the number of pages that the database had before.
 const PAGES_BEFORE: std::ops::Range<usize> = 16..20;
@@ -43,13 +43,14 @@ fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether a journal is of a first transaction, such as that of a load that was killed at once: its header is not yet
-/// written, or says that the database had no pages.
+/// Whether a journal is of a first transaction, such as that of a load that was killed at once: it is empty, or says
+/// that the database had no pages.
 fn restores_an_empty_file(journal: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(journal).and_then(|file| file.take(PAGES_BEFORE.end as u64).read_to_end(&mut head));
     let zeros = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
-    read.is_ok() && (zeros(&head) || head.starts_with(&MAGIC) && head.get(PAGES_BEFORE).is_some_and(zeros))
+    let is_journal = [MAGIC, [0; MAGIC.len()]].iter().any(|magic| head.starts_with(magic));
+    read.is_ok() && (head.is_empty() || is_journal && head.get(PAGES_BEFORE).is_some_and(zeros))
 }
 
 #[cfg(test)]
