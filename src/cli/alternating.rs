@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
+use super::place::{Location, Place};
 use super::run::{print_report_path, print_warnings, start};
 use super::script;
-use super::sweep::{Place, Series, load_database};
+use super::sweep::load_database;
 use super::temporary::Temporary;
 use crate::drive::LoadTarget;
 use crate::engine::Error;
@@ -83,7 +84,7 @@ impl AlternatingRuns {
         plan.scale.get_or_insert(SCALE);
         plan.seed.get_or_insert_with(random_seed);
         let out = out.unwrap_or_else(|| default_record(command, db.scheme(), Timestamp::now()));
-        let origin = Place::of(&db, &Series::default(), plan.scale, &out)?;
+        let origin = Place::of(&db, &Location::default(), plan.scale, &out)?;
         let is_server = matches!(origin, Place::Server { .. });
         if is_server && !own_server {
             return Err(Error::Usage(
@@ -177,7 +178,8 @@ impl AlternatingRuns {
             return Ok(Some(place.clone()));
         }
         let plan = Plan { scale: Some(scale), ..self.plan.clone() };
-        let place = Place::of(&plan.db(plan.workload.unwrap_or_default()), &Series::default(), Some(scale), &self.out)?;
+        let place =
+            Place::of(&plan.db(plan.workload.unwrap_or_default()), &Location::default(), Some(scale), &self.out)?;
         if !self.load_at(&place, Plan { db: Some(place.url().clone()), ..plan })? {
             return Ok(None);
         }

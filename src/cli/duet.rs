@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use super::alternating::with_parameters;
 use super::args::{Group, LabelArgs, Loading, Scale, Seed, Sessions};
 use super::interrupt::Interrupt;
-use super::sweep::{Place, Series, load_database};
+use super::place::{Location, Place};
+use super::sweep::load_database;
 use super::temporary::Temporary;
 use super::{Ended, say};
 use crate::engine::Error;
@@ -237,7 +238,7 @@ struct Stage {
 impl Stage {
     /// Finds a place for each side, without creating anything.
     fn find(urls: &[DatabaseUrl; 2], settings: &[Vec<(String, String)>; 2], out: &Path) -> Result<Stage, Error> {
-        let place = |url, below: PathBuf| Place::of(url, &Series::default(), None, &below);
+        let place = |url, below: PathBuf| Place::of(url, &Location::default(), None, &below);
         if urls[0].reveal() != urls[1].reveal() {
             let sides = [place(&urls[0], out.join("a"))?, place(&urls[1], out.join("b"))?];
             if sides[0].same(&sides[1]) {

@@ -32,6 +32,7 @@ mod load;
 mod man;
 #[cfg(test)]
 mod pages;
+mod place;
 mod predict;
 mod progress;
 mod records;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::Uid;
 
-use super::sweep::Place;
+use super::place::Place;
 use crate::engine::Error;
 use crate::identity::Identity;
 use crate::link_safe;
@@ -203,12 +203,12 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Error {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::super::sweep::Series;
+    use super::super::place::Location;
     use super::*;
 
     fn place_of(file: &Path) -> Place {
         let url = format!("sqlite:{}", file.display()).as_str().into();
-        Place::of(&url, &Series::default(), None, Path::new("")).unwrap()
+        Place::of(&url, &Location::default(), None, Path::new("")).unwrap()
     }
 
     fn refused<T: std::fmt::Debug>(result: Result<T, Error>, why: &str) {

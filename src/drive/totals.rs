@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::hosts::{self, HostTotals};
 use super::trips::Trips;
+use crate::result::connections::{Connections, Lookup};
 use crate::workload::trace::{Footprint, Trace};
 
 /// Totals of a run, ramp-up and wind-down included.
@@ -49,6 +50,23 @@ pub struct Totals {
     pub trips: Trips,
     /// Completed transactions by type: those for which the nodes of their rows are known, and those on several nodes.
     pub by_nodes: Vec<(u64, u64)>,
+}
+
+impl Totals {
+    /// The lost connections, and what the database says about their commits; `None` if it was not asked.
+    pub fn connections(&self, lookup: Option<Lookup>) -> Connections {
+        Connections {
+            lost: self.lost,
+            restored: self.restored,
+            ambiguous: self.ambiguous,
+            abandoned: self.abandoned,
+            // An empty sum of floats is -0.
+            outage_s: self.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
+            longest_away_s: self.longest_away,
+            outages: self.outages.clone(),
+            lookup,
+        }
+    }
 }
 
 /// The maximum number of rows that are looked up.

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::warm_up::WarmUpIncidents;
 use super::{Rule, with_note};
-use crate::result::summary::{Clause, Outcomes, Summary};
+use crate::result::outcomes::Outcomes;
+use crate::result::summary::{Clause, Summary};
 
 /// A check of the database after a run that failed, or could not be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

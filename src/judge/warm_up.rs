@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::result::summary::{Outcomes, Summary};
+use crate::result::outcomes::Outcomes;
+use crate::result::summary::Summary;
 
 /// The incidents of a warm-up, or of those of several runs together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

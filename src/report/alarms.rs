@@ -6,8 +6,9 @@ use crate::judge::incidents::{FailedCheck, Incidents};
 use crate::judge::no_standby_served;
 use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::Recorded;
+use crate::result::outcomes::Outcomes;
 use crate::result::procedures::Procedures;
-use crate::result::summary::{Outcomes, Summary};
+use crate::result::summary::Summary;
 use crate::study::compare::Side;
 
 /// All warnings of a run, a sentence or two each, the most important first.

@@ -20,6 +20,7 @@ pub mod history;
 pub mod load;
 pub mod maintenance;
 pub mod nodes;
+pub mod outcomes;
 pub mod phase;
 pub mod procedures;
 pub mod recorded;

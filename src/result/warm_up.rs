@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::Outcomes;
+use super::outcomes::Outcomes;
 
 /// The transactions of a warm-up by the load itself. They are in no figure of the run, but what failed is told.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::steady::{self, Window};
 use crate::report::format::plural;
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
-use crate::result::summary::Outcomes;
+use crate::result::outcomes::Outcomes;
 use crate::result::warm_up::WarmUp;
 use crate::result::{Event, Step};
 use crate::workload::Workload;

@@ -21,7 +21,7 @@ use crate::result::acid::AcidProof;
 use crate::result::history::HistorySummary;
 use crate::result::nodes::{ByNodes, NodeCheck};
 use crate::result::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, HostSummary, LatencySummary, Lookup,
+    ClientCost, Consistency, DatabaseCount, Durability, EffectCount, HostSummary, LatencySummary, Lookup,
     OpenLoopSummary, PacingSummary, Range, Recovery, RoundTrips, ServerCost, Storage, Summary, TransactionSummary,
     Verdict,
 };
@@ -185,17 +185,7 @@ pub(super) fn summarise<W: Workload>(
             cpu_us_per_transaction: measured.server_cpu_s.map(|cpu| 1e6 * per(1, totals.completed as f64) * cpu),
         },
         storage: measured.storage,
-        connections: Connections {
-            lost: totals.lost,
-            restored: totals.restored,
-            ambiguous: totals.ambiguous,
-            abandoned: totals.abandoned,
-            // An empty sum of floats is -0.
-            outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
-            longest_away_s: totals.longest_away,
-            outages: totals.outages.clone(),
-            lookup: after.lookup.clone(),
-        },
+        connections: totals.connections(after.lookup.clone()),
         hosts: totals.hosts.iter().map(host::<W>).collect(),
         by_nodes: by_nodes::<W>(totals),
         nodes: accumulated.lag.summaries(&before.nodes, &after.nodes.0, &after.nodes.1),

@@ -123,6 +123,7 @@ pub struct Measured {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use crate::result::outcomes::Outcomes;
     use crate::result::summary::*;
 
     /// The summary of a real run.

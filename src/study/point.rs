@@ -341,7 +341,7 @@ fn judge(summary: &Summary) -> Vec<String> {
 mod tests {
     use super::super::tests::summary;
     use super::*;
-    use crate::result::summary::Outcomes;
+    use crate::result::outcomes::Outcomes;
 
     fn broken(change: impl FnOnce(&mut Summary), limits: Limits) -> Vec<String> {
         let mut summary = summary("standard", 10, 120.0, 50.0);

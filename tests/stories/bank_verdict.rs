@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::support::command::succeed;
 use graymark::judge;
 use graymark::result::Procedures;
+use graymark::result::outcomes::Outcomes;
 use graymark::result::summary::*;
 use graymark::result::{Finding, Identity, Via};
 use tempfile::TempDir;

@@ -46,6 +46,7 @@ mod lost_commits;
 mod mistakes;
 mod mysql;
 mod mysql_connect;
+mod mysql_foreign;
 mod odbc;
 mod open_loop;
 mod options;

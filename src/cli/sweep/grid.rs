@@ -1,6 +1,7 @@
 //! A grid: every combination of some dimensions, in shuffled order, each point on a fresh copy of its loaded database.
 
 use std::fmt::{self, Display};
+use std::path::Path;
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+use super::super::place::{Location, Place};
 use super::key::PointKey;
 use crate::cpus::CpuCount;
 use crate::engine::Error;
@@ -322,6 +324,26 @@ impl Grid {
             all.extend(points);
         }
         all
+    }
+}
+
+/// Refuses a grid whose databases cannot be copied, or whose servers do not support its settings.
+pub(super) fn refuse_unfit(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
+    let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+    match Place::of(url, &Location::default(), Some(1), Path::new(""))? {
+        Place::Private { .. } if !grid.stripes.is_empty() && ["mysql", "mariadb"].contains(&url.scheme()) => usage(
+            "stripes= are of a private PostgreSQL or Virtuoso: give --db postgres:local or virtuoso:local, or \
+             directories with --data-directory",
+        ),
+        Place::Private { .. } => Ok(()),
+        Place::Server { .. } => usage(
+            "a grid starts each point with a copy of its database: use --db postgres:local, sqlite:FILE or simulated:",
+        ),
+        _ if grid.is_private() => usage(
+            "buffers=, cpus=, memory=, stripes=, set.NAME= and --bound-memory are for private servers: give --db \
+             postgres:local",
+        ),
+        _ => Ok(()),
     }
 }
 

@@ -7,14 +7,11 @@ mod fill;
 mod grid;
 mod key;
 mod order;
-mod place;
 mod points;
 mod settings;
 mod state;
 
 pub(super) use fill::database as load_database;
-pub(super) use place::Place;
-pub(super) use settings::Series;
 
 use std::path::{Path, PathBuf};
 
@@ -23,6 +20,7 @@ use jiff::Timestamp;
 use super::args::Group;
 use super::dry_run::DryRun;
 use super::interrupt::Interrupt;
+use super::place::{Location, Place};
 use super::{Ended, WorkloadName};
 use crate::engine::Error;
 use crate::link_safe;
@@ -65,7 +63,7 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
     args.scale.add_to(&mut plan);
     args.pacing.add_to(&mut plan);
     let typed = known(args.common)?.typed(plan)?;
-    let settings = Settings { varied: Varied::Load { at }, plan: Plan::default(), series: vec![Series::default()] };
+    let settings = Settings { varied: Varied::Load { at }, plan: Plan::default(), series: vec![Location::default()] };
     begin(settings, typed)
 }
 
@@ -85,7 +83,7 @@ fn rates(args: LoadArgs) -> Result<Ended, Error> {
     rates.dedup();
     let until_ms = args.until_latency.map(|latency| latency.as_millis().try_into().unwrap_or(u32::MAX));
     let varied = Varied::Rates(Rates { rates, and_back: args.and_back, until_ms });
-    let settings = Settings { varied, plan: Plan::default(), series: vec![Series::default()] };
+    let settings = Settings { varied, plan: Plan::default(), series: vec![Location::default()] };
     begin(settings, typed)
 }
 
@@ -109,11 +107,11 @@ fn search(goal: Goal, from: u32, to: u32, places: &Places) -> Settings {
 }
 
 /// One for each place and each set of CPUs.
-fn series(places: &Places) -> Vec<Series> {
+fn series(places: &Places) -> Vec<Location> {
     let some = |all: usize| all.max(1);
     let (directories, cpus) = (&places.data_directory, &places.cpus);
     let of = |directory: usize| {
-        (0..some(cpus.len())).map(move |set| Series {
+        (0..some(cpus.len())).map(move |set| Location {
             data_directory: directories.get(directory).cloned(),
             cpus: cpus.get(set).cloned(),
         })
@@ -163,8 +161,8 @@ fn grid(args: GridArgs) -> Result<Ended, Error> {
     let grid = Grid::of(args.dimensions, args.repeats, args.bound_memory, &typed.plan)?;
     (typed.plan.scale, typed.plan.clients) = (None, None);
     let series = match &args.data_directory[..] {
-        [] => vec![Series::default()],
-        all => all.iter().map(|directory| Series { data_directory: Some(directory.clone()), cpus: None }).collect(),
+        [] => vec![Location::default()],
+        all => all.iter().map(|directory| Location { data_directory: Some(directory.clone()), cpus: None }).collect(),
     };
     let varied = Varied::Grid { grid, keep_databases: args.keep_databases };
     let settings = Settings { varied, plan: Plan::default(), series };
@@ -194,12 +192,12 @@ fn begin(mut settings: Settings, typed: GivenOptions) -> Result<Ended, Error> {
     let Some((directory, there)) = out.clone().zip(there) else {
         settings.plan = whole(plan, &settings)?;
         if let Some(grid) = settings.grid() {
-            place::for_grid(&db, grid)?;
+            grid::refuse_unfit(&db, grid)?;
         }
         for series in &settings.series {
             let warehouses = settings.first_scale();
-            let place = place::Place::of(&db, series, warehouses, Path::new(""))?;
-            if matches!(place, place::Place::Server { .. })
+            let place = Place::of(&db, series, warehouses, Path::new(""))?;
+            if matches!(place, Place::Server { .. })
                 && settings.search().is_some_and(|search| warehouses.is_some() && !search.replace)
             {
                 return Err(Error::Usage(

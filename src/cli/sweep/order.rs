@@ -1,7 +1,6 @@
 //! Order and names of a sweep's points.
 
 use super::key::PointKey;
-use super::place::Place;
 use super::settings::Varied;
 use super::state::{Entry, State};
 use crate::cpus::CpuCount;
@@ -127,7 +126,7 @@ pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Resu
     let settings = &state.settings;
     let mut text = format!("{}\n", progress(state));
     let mut line = |key: PointKey| -> Result<(), Error> {
-        let place = Place::of_point(state, key, db, directory)?;
+        let place = state.place(key, db, directory)?;
         text.push_str(&format!("  {}: {}\n", name(state, key), place.url()));
         Ok(())
     };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::super::interrupt::Interrupt;
+use super::super::place::Place;
 use super::super::run::{print_report_path, print_warnings, start};
 use super::super::temporary::Temporary;
 use super::super::{Ended, say};
@@ -13,7 +14,6 @@ use super::fill;
 use super::grid::Grid;
 use super::key::PointKey;
 use super::order::{directory_name, name, next, progress};
-use super::place::Place;
 use super::settings::Varied;
 use super::state::{self, Database, Entry, Progress, State};
 use crate::cpus::CpuCount;
@@ -450,7 +450,7 @@ impl Points {
     }
 
     fn place(&self, key: PointKey) -> Result<Place, Error> {
-        Place::of_point(&self.state, key, &self.db, &self.directory)
+        self.state.place(key, &self.db, &self.directory)
     }
 
     /// Removes the database of a point, if the sweep created it and the point is finished.

@@ -1,9 +1,8 @@
 //! The settings of a sweep, which do not change after its start.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
+use super::super::place::Location;
 use super::SWEPT;
 use super::grid::Grid;
 use super::key::PointKey;
@@ -22,7 +21,7 @@ pub(super) struct Settings {
     /// The common plan of all runs; the URL has no password.
     pub(super) plan: Plan,
     /// Places and CPUs; at least one.
-    pub(super) series: Vec<Series>,
+    pub(super) series: Vec<Location>,
 }
 
 /// The varied quantity, with the settings of this kind of sweep.
@@ -218,18 +217,6 @@ impl Settings {
     }
 }
 
-/// Place and CPUs of a series.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::cli) struct Series {
-    /// Directory of the databases; by default as in the URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) data_directory: Option<PathBuf>,
-    /// Bound to these CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cpus: Option<String>,
-}
-
 /// Settings in `sweep.toml`: one table for all kinds, which may contain invalid combinations.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -253,7 +240,7 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max: Option<Max>,
     plan: Plan,
-    series: Vec<Series>,
+    series: Vec<Location>,
 }
 
 impl TryFrom<File> for Settings {

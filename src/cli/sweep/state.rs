@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::place::Place;
 use super::key::PointKey;
 use super::settings::Settings;
 use crate::engine::Error;
@@ -17,6 +18,7 @@ use crate::identity::Identity;
 use crate::link_safe;
 use crate::record::writer;
 use crate::study::point::Point;
+use crate::url::DatabaseUrl;
 
 /// The file's name.
 pub(super) const FILE: &str = "sweep.toml";
@@ -145,6 +147,16 @@ impl State {
         }
     }
 
+    /// The place of a point's database. `directory` is the sweep's own.
+    ///
+    /// # Errors
+    /// If its series has options that its database does not support.
+    pub(super) fn place(&self, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
+        let location = self.settings.series.get(key.series).cloned().unwrap_or_default();
+        let place = Place::of(db, &location, key.warehouses, directory)?;
+        Ok(key.stripes.map_or(place.clone(), |stripes| place.striped(stripes)))
+    }
+
     /// Whether a point has no result because its database failed.
     pub(super) fn has_failed(&self, key: PointKey) -> bool {
         self.points.iter().any(|entry| entry.key == key && entry.failed.is_some())
@@ -254,13 +266,14 @@ pub(super) fn remove(directory: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::{Series, Varied};
+    use super::super::super::place::Location;
+    use super::super::settings::Varied;
     use super::*;
     use crate::plan::Plan;
 
     fn settings() -> Settings {
         let varied = Varied::Load { at: vec![100] };
-        Settings { varied, plan: Plan::default(), series: vec![Series::default()] }
+        Settings { varied, plan: Plan::default(), series: vec![Location::default()] }
     }
 
     /// The planted faults: a copy of a sweep, and one of an earlier version, which may be a copy.

@@ -12,7 +12,7 @@ use clap::Args;
 use super::alternating::AlternatingRuns;
 use super::args::{CommonRunArgs, Group, LabelArgs, Loading, Scale};
 use super::dry_run::{DryRun, switch, typed};
-use super::sweep::{Place, Series};
+use super::place::{Location, Place};
 use super::{Ended, say};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
@@ -153,7 +153,7 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
 
 /// Refuses servers that other clients may use.
 fn own_server(plan: &Plan, workload: WorkloadName) -> Result<(), Error> {
-    match Place::of(&plan.db(workload), &Series::default(), plan.scale, Path::new(""))? {
+    match Place::of(&plan.db(workload), &Location::default(), plan.scale, Path::new(""))? {
         Place::Server { url } => Err(Error::Usage(format!(
             "graymark tune restarts the server with changed settings, so it needs a private server or a SQLite file, \
              not {url}: give --db postgres:local, mysql:local, virtuoso:local or sqlite:FILE, and try what it finds on \

@@ -1,7 +1,7 @@
 //! The experiments, and which of them a database supports.
 
 use super::super::alternating::{AlternatingRuns, Side};
-use super::super::sweep::Place;
+use super::super::place::Place;
 use crate::engine::Error;
 use crate::engine::server::affinity;
 use crate::engine::server::log_in_memory::LogInMemory;

@@ -19,7 +19,7 @@ use crate::measure::{Interval, dips};
 use crate::plan::{Defaults, Plan, RampUp};
 use crate::record::environment;
 use crate::result::duet::DuetSide;
-use crate::result::summary::{Connections, Durability, LatencySummary};
+use crate::result::summary::{Durability, LatencySummary};
 use crate::result::{Environment, Event, Manifest};
 use crate::workload::Workload;
 
@@ -109,7 +109,7 @@ impl Side {
                 .collect(),
             completed: totals.completed,
             failed: totals.errors.values().sum::<u64>() + totals.ambiguous.saturating_sub(totals.unreadable),
-            connections: connections(&totals),
+            connections: totals.connections(None),
             unavailable_s: self.unavailable_s(&totals.outages),
             standstills: counted.standstills(),
             server_cpu_us_per_transaction: cpu_s
@@ -202,21 +202,6 @@ impl Counted {
         let found = dips::standstills(&completed, 0..completed.len(), &[]);
         let since_start = |(from, length): (f64, f64)| Some((f64::from(self.completed.get(from as usize)?.0), length));
         found.into_iter().filter_map(since_start).collect()
-    }
-}
-
-/// The lost connections of the whole duet.
-fn connections(totals: &Totals) -> Connections {
-    Connections {
-        lost: totals.lost,
-        restored: totals.restored,
-        ambiguous: totals.ambiguous,
-        abandoned: totals.abandoned,
-        // An empty sum of floats is -0.
-        outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
-        longest_away_s: totals.longest_away,
-        outages: totals.outages.clone(),
-        lookup: None,
     }
 }
 

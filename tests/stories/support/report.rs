@@ -9,6 +9,7 @@ use graymark::measure::{Interval, Times};
 use graymark::record::RecordWriter;
 use graymark::result::Environment;
 use graymark::result::format::{Header, Status, file};
+use graymark::result::outcomes::Outcomes;
 use graymark::result::summary::*;
 use graymark::result::{Event, Phase};
 use graymark::result::{Finding, Identity, LoadReport, Via};

@@ -7,6 +7,7 @@ use graymark::measure::transient::SteadyState;
 use graymark::result::Procedures;
 use graymark::result::acid::{AcidProof, ProvedLevel};
 use graymark::result::maintenance::{Maintenance, MaintenanceKind};
+use graymark::result::outcomes::Outcomes;
 use graymark::result::summary::*;
 use graymark::result::{Finding, Identity, Manifest, Via};
 

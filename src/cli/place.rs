@@ -1,4 +1,4 @@
-//! Place of a point's database, and how it is created and removed.
+//! Place of a database that a command creates, and how it is created and removed.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,14 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
-use super::super::with_engine;
-use super::SWEPT;
-use super::grid::Grid;
-use super::key::PointKey;
-use super::settings::Series;
-use super::state::State;
+use super::with_engine;
 use crate::drive::LoadTarget;
 use crate::engine::files;
 use crate::engine::guard::guarded;
@@ -35,9 +31,21 @@ const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_'
 /// Time limit for a server to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The database of a point.
+/// Directory of the databases of a series of points, and CPUs of their servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Location {
+    /// Directory of the databases; by default as in the URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) data_directory: Option<PathBuf>,
+    /// Bound to these CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cpus: Option<String>,
+}
+
+/// A database, or the place of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Place {
+pub(super) enum Place {
     /// A file.
     File { url: DatabaseUrl, file: PathBuf },
     /// The data directory of a private server.
@@ -49,29 +57,22 @@ pub(in crate::cli) enum Place {
 }
 
 impl Place {
-    /// The place of a sweep's point.
-    pub(super) fn of_point(state: &State, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
-        let series = state.settings.series.get(key.series).cloned().unwrap_or_default();
-        let place = Place::of(db, &series, key.warehouses, directory)?;
-        Ok(key.stripes.map_or(place.clone(), |stripes| place.striped(stripes)))
-    }
-
-    /// The place for a number of warehouses, or for all points if that is not varied. `directory` is the sweep's own.
-    pub(in crate::cli) fn of(
+    /// The place for a number of warehouses, or for all points if that is not varied. `directory` is that of the command's results.
+    pub(super) fn of(
         url: &DatabaseUrl,
-        series: &Series,
+        location: &Location,
         warehouses: Option<u32>,
         directory: &Path,
     ) -> Result<Place, Error> {
         let (place, query) = url.reveal().split_once('?').unwrap_or((url.reveal(), ""));
         let scheme = url.scheme();
         let private = place.ends_with(":local");
-        if series.cpus.is_some() && !private {
+        if location.cpus.is_some() && !private {
             return Err(Error::Usage(
                 "--cpus needs a private server: use --db postgres:local, or remove it".to_owned(),
             ));
         }
-        if series.data_directory.is_some() && !private && scheme != "sqlite" {
+        if location.data_directory.is_some() && !private && scheme != "sqlite" {
             return Err(Error::Usage(
                 "--data-directory is only for SQLite and private servers: use --db sqlite:FILE or postgres:local"
                     .to_owned(),
@@ -88,7 +89,7 @@ impl Place {
                     Some(("data", path)) => {
                         data = Some(PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned()))
                     }
-                    Some(("cpus", _)) if series.cpus.is_some() => {}
+                    Some(("cpus", _)) if location.cpus.is_some() => {}
                     Some(("stripes", directories)) if directories.parse::<u32>().is_err() => {
                         return Err(Error::Usage(
                             "stripes= with directories supports only one database, and this command copies or creates \
@@ -99,22 +100,22 @@ impl Place {
                     _ => pairs.push(pair.to_owned()),
                 }
             }
-            let base = series.data_directory.clone().or(data.clone());
+            let base = location.data_directory.clone().or(data.clone());
             let data = match warehouses {
                 None => base.unwrap_or_else(|| directory.join("database")),
                 Some(w) => {
-                    let bound = series.cpus.as_ref().map_or(String::new(), |cpus| format!("-cpus{cpus}"));
+                    let bound = location.cpus.as_ref().map_or(String::new(), |cpus| format!("-cpus{cpus}"));
                     base.unwrap_or_else(|| directory.join("databases")).join(format!("graymark-w{w}{bound}"))
                 }
             };
             pairs.push(format!("data={}", value(&data.to_string_lossy())));
-            pairs.extend(series.cpus.iter().map(|cpus| format!("cpus={}", value(cpus))));
+            pairs.extend(location.cpus.iter().map(|cpus| format!("cpus={}", value(cpus))));
             return Ok(Place::Private { url: format!("{place}?{}", pairs.join("&")).into(), directory: data });
         }
         if scheme == "sqlite" {
             let file = place.strip_prefix("sqlite:").unwrap_or_default();
             let mut file = PathBuf::from(file.strip_prefix("//").unwrap_or(file));
-            if let (Some(directory), Some(name)) = (&series.data_directory, file.file_name()) {
+            if let (Some(directory), Some(name)) = (&location.data_directory, file.file_name()) {
                 file = directory.join(name);
             }
             if let Some(w) = warehouses {
@@ -129,14 +130,13 @@ impl Place {
     }
 
     /// The same for a private server whose database is striped over this number of files.
-    pub(in crate::cli) fn striped(&self, stripes: u32) -> Place {
+    pub(super) fn striped(&self, stripes: u32) -> Place {
         let options = [("stripes", stripes.to_string())];
         self.working(&format!("stripes{stripes}"), &options)
     }
 
-    /// The working copy of this database for a point, with these server options. `ending` is the
-    /// sweep's own, see [`super::state::State::copies`].
-    pub(in crate::cli) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
+    /// The working copy of this database, with these server options. `ending` is added to its name.
+    pub(super) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
         match self {
             Place::Private { url, directory } => {
                 let mut name = directory.file_name().unwrap_or_default().to_owned();
@@ -170,7 +170,7 @@ impl Place {
     ///
     /// # Errors
     /// If something is there, or it cannot be created.
-    pub(in crate::cli) fn create(&self) -> Result<Option<Identity>, Error> {
+    pub(super) fn create(&self) -> Result<Option<Identity>, Error> {
         let Some(path) = self.path() else { return Ok(None) };
         let cannot = |error: std::io::Error| match error.kind() {
             ErrorKind::AlreadyExists => self.exists(),
@@ -190,17 +190,17 @@ impl Place {
     }
 
     /// The error for a place that is not free.
-    pub(in crate::cli) fn exists(&self) -> Error {
+    pub(super) fn exists(&self) -> Error {
         Error::Usage(format!("{} already exists: give a new place for the database", self.url()))
     }
 
     /// Whether this is what was created there.
-    pub(in crate::cli) fn is(&self, identity: Option<&Identity>) -> bool {
+    pub(super) fn is(&self, identity: Option<&Identity>) -> bool {
         self.path().is_some_and(|path| Identity::of(path).ok().as_ref() == identity && identity.is_some())
     }
 
     /// Whether there is only an empty file or directory.
-    pub(in crate::cli) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         match self {
             Place::File { file, .. } => {
                 let [others @ .., database] = files_of(file);
@@ -216,7 +216,7 @@ impl Place {
     ///
     /// # Errors
     /// If it cannot be removed.
-    pub(in crate::cli) fn remove_own(&self, identity: &Identity) -> Result<(), Error> {
+    pub(super) fn remove_own(&self, identity: &Identity) -> Result<(), Error> {
         if self.is(Some(identity)) {
             return self.remove();
         }
@@ -227,7 +227,7 @@ impl Place {
     }
 
     /// Copies the database into another place, where only an empty file or directory is.
-    pub(in crate::cli) fn copy_to(&self, working: &Place) -> Result<(), Error> {
+    pub(super) fn copy_to(&self, working: &Place) -> Result<(), Error> {
         match (self, working) {
             (Place::Private { directory: from, .. }, Place::Private { directory: to, .. })
             | (Place::File { file: from, .. }, Place::File { file: to, .. }) => {
@@ -240,7 +240,7 @@ impl Place {
     }
 
     /// Its URL.
-    pub(in crate::cli) fn url(&self) -> &DatabaseUrl {
+    pub(super) fn url(&self) -> &DatabaseUrl {
         match self {
             Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => {
                 url
@@ -249,7 +249,7 @@ impl Place {
     }
 
     /// The file, or the data directory of a private server.
-    pub(in crate::cli) fn path(&self) -> Option<&Path> {
+    pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Place::File { file: path, .. } | Place::Private { directory: path, .. } => Some(path),
             Place::Server { .. } | Place::Nowhere { .. } => None,
@@ -257,7 +257,7 @@ impl Place {
     }
 
     /// The data directory of a private server.
-    pub(in crate::cli) fn directory(&self) -> Option<&Path> {
+    pub(super) fn directory(&self) -> Option<&Path> {
         match self {
             Place::Private { directory, .. } => Some(directory),
             Place::File { .. } | Place::Server { .. } | Place::Nowhere { .. } => None,
@@ -265,7 +265,7 @@ impl Place {
     }
 
     /// Whether it is the same file or directory.
-    pub(in crate::cli) fn same(&self, other: &Place) -> bool {
+    pub(super) fn same(&self, other: &Place) -> bool {
         match (self, other) {
             (Place::File { file: one, .. }, Place::File { file: other, .. })
             | (Place::Private { directory: one, .. }, Place::Private { directory: other, .. }) => one == other,
@@ -274,7 +274,7 @@ impl Place {
     }
 
     /// Whether nothing is there yet, so that Graymark may create a database and remove it later.
-    pub(in crate::cli) fn is_free(&self) -> bool {
+    pub(super) fn is_free(&self) -> bool {
         match self {
             Place::File { file, .. } => files_of(file).iter().all(|path| is_free(path)),
             Place::Private { directory, .. } => is_free(directory),
@@ -284,7 +284,7 @@ impl Place {
 
     /// Prepares it for a load. Tables of a server are dropped, except those of the same scale if the point is
     /// continued.
-    pub(in crate::cli) fn prepare(&self, plan: &Plan, again: bool) -> Result<(), Error> {
+    pub(super) fn prepare(&self, plan: &Plan, again: bool) -> Result<(), Error> {
         match self {
             Place::File { file, .. } => match file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                 Some(parent) => {
@@ -294,15 +294,15 @@ impl Place {
                 None => Ok(()),
             },
             Place::Server { .. } if plan.scale.is_some() => {
-                let workload = plan.workload.unwrap_or(SWEPT);
+                let workload = plan.workload.unwrap_or_default();
                 with_engine(workload, options(workload, plan), DropOtherScale { keep: plan.scale.filter(|_| again) })
             }
             Place::Server { .. } | Place::Private { .. } | Place::Nowhere { .. } => Ok(()),
         }
     }
 
-    /// Removes files that the sweep created.
-    pub(in crate::cli) fn remove(&self) -> Result<(), Error> {
+    /// Removes files that Graymark created.
+    pub(super) fn remove(&self) -> Result<(), Error> {
         let gone = |result: std::io::Result<()>, path: &Path| match result {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(Error::Usage(format!("cannot remove {}: {error}", path.display())))
@@ -312,7 +312,7 @@ impl Place {
         match self {
             Place::File { file, .. } => files_of(file).iter().try_for_each(|path| gone(fs::remove_file(path), path)),
             Place::Private { directory, .. } => {
-                // The server of a killed sweep stops by itself, and may write while its files are removed.
+                // The server of a killed command stops by itself, and may write while its files are removed.
                 let end = Instant::now() + STOP_TIMEOUT;
                 let busy = |result: &std::io::Result<()>| {
                     result.as_ref().is_err_and(|error| error.kind() == ErrorKind::DirectoryNotEmpty)
@@ -340,26 +340,6 @@ fn files_of(file: &Path) -> [PathBuf; 4] {
         path.push(end);
         path.into()
     })
-}
-
-/// Refuses a grid whose databases cannot be copied, or whose servers do not support its settings.
-pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
-    let usage = |text: &str| Err(Error::Usage(text.to_owned()));
-    match Place::of(url, &Series::default(), Some(1), Path::new(""))? {
-        Place::Private { .. } if !grid.stripes.is_empty() && ["mysql", "mariadb"].contains(&url.scheme()) => usage(
-            "stripes= are of a private PostgreSQL or Virtuoso: give --db postgres:local or virtuoso:local, or \
-             directories with --data-directory",
-        ),
-        Place::Private { .. } => Ok(()),
-        Place::Server { .. } => usage(
-            "a grid starts each point with a copy of its database: use --db postgres:local, sqlite:FILE or simulated:",
-        ),
-        _ if grid.is_private() => usage(
-            "buffers=, cpus=, memory=, stripes=, set.NAME= and --bound-memory are for private servers: give --db \
-             postgres:local",
-        ),
-        _ => Ok(()),
-    }
 }
 
 /// Drops the tables of another point.
@@ -394,14 +374,14 @@ impl Visitor for DropOtherScale {
 mod tests {
     use super::*;
 
-    fn place(url: &str, series: &Series, warehouses: Option<u32>) -> Place {
-        Place::of(&url.into(), series, warehouses, Path::new("out")).unwrap()
+    fn place(url: &str, location: &Location, warehouses: Option<u32>) -> Place {
+        Place::of(&url.into(), location, warehouses, Path::new("out")).unwrap()
     }
 
     #[test]
     fn each_scale_has_its_own_place() {
-        let here = Series::default();
-        let there = Series { data_directory: Some("/mnt/a b".into()), cpus: None };
+        let here = Location::default();
+        let there = Location { data_directory: Some("/mnt/a b".into()), cpus: None };
         assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).url().reveal(), "sqlite:x/tpcc-w8.db?cache=64");
         assert_eq!(place("sqlite:tpcc.db", &there, Some(8)).url().reveal(), "sqlite:/mnt/a b/tpcc-w8.db");
         assert_eq!(place("sqlite:tpcc.db", &here, None).url().reveal(), "sqlite:tpcc.db");
@@ -410,7 +390,7 @@ mod tests {
             "postgres:local?data=out/databases/graymark-w8"
         );
         assert_eq!(place("postgres:local?data=/d", &here, None).url().reveal(), "postgres:local?data=/d");
-        let bound = Series { cpus: Some("0,2-3".to_owned()), ..there };
+        let bound = Location { cpus: Some("0,2-3".to_owned()), ..there };
         let url = "postgres:local?data=/d&fsync=off&cpus=7";
         assert_eq!(
             place(url, &bound, Some(2)).url().reveal(),
