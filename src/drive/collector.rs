@@ -111,14 +111,15 @@ pub(super) fn collect<W: Workload>(
         }
     }
     for ledger in ledgers {
-        for (transaction, intended) in ledger.under_way() {
-            let (intended, last) = (Duration::from_micros(intended).as_secs_f64(), stopped_at.unwrap_or(f64::INFINITY));
+        let last = stopped_at.unwrap_or(f64::INFINITY);
+        for (transaction, times) in ledger.under_way() {
+            let [waited, served] = times.map(|from| phases.waited(Duration::from_micros(from).as_secs_f64(), last));
             // The user of a deferred transaction was answered when it was queued.
             let deferred = schedule.load == Load::Paced && W::DEFERRED == Some(transaction);
-            let waited = phases.waited(intended, last).filter(|_| !deferred);
+            let waited = waited.filter(|_| !deferred);
             let at = begin.elapsed().as_secs_f64();
             let name = W::TRANSACTIONS[transaction].to_owned();
-            collector.happened(Event::CutOff { at, transaction: name, waited, under_way: true });
+            collector.happened(Event::CutOff { at, transaction: name, waited, served, under_way: true });
             collector.totals.abandoned += 1;
             collector.totals.ambiguous += 1;
             W::count_at_most(transaction, &mut collector.totals.ambiguous_effects);

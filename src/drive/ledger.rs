@@ -38,6 +38,8 @@ pub(super) struct Ledger {
     under_way: Box<[AtomicU32]>,
     /// When its user meant to send it, in microseconds since the run's start.
     intended: Box<[AtomicU64]>,
+    /// When the session took it, in the same unit.
+    taken: Box<[AtomicU64]>,
     /// The server's id of each session; 0 is none, or not known.
     ids: Box<[AtomicU64]>,
     /// Whether each session has no connection.
@@ -58,6 +60,7 @@ impl Ledger {
             effects: W::EFFECTS.iter().map(|_| AtomicU64::new(0)).collect(),
             under_way: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
             intended: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
+            taken: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
             ids: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
             away: (0..sessions).map(|_| AtomicBool::new(false)).collect(),
             thread: AtomicU32::new(0),
@@ -121,10 +124,12 @@ impl Ledger {
     }
 
     /// A session of the thread, counted from 0 within it, sends a transaction of a type, which its user meant to send
-    /// `intended` microseconds after the run's start.
-    pub(super) fn sent(&self, session: usize, transaction: usize, intended: u64) {
-        if let Some(place) = self.intended.get(session) {
-            place.store(intended, Ordering::Relaxed);
+    /// `intended`, and which it took `taken`, microseconds after the run's start.
+    pub(super) fn sent(&self, session: usize, transaction: usize, [intended, taken]: [u64; 2]) {
+        for (places, at) in [(&self.intended, intended), (&self.taken, taken)] {
+            if let Some(place) = places.get(session) {
+                place.store(at, Ordering::Relaxed);
+            }
         }
         self.set(session, transaction as u32 + 1);
     }
@@ -155,11 +160,11 @@ impl Ledger {
     }
 
     /// The types of the transactions that were in progress when their thread was abandoned, and when their users meant
-    /// to send them, in microseconds since the run's start.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.under_way.iter().zip(&self.intended).filter_map(|(place, intended)| {
+    /// to send them and their sessions took them, in microseconds since the run's start.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (usize, [u64; 2])> {
+        self.under_way.iter().zip(self.intended.iter().zip(&self.taken)).filter_map(|(place, (intended, taken))| {
             let transaction = (place.load(Ordering::Acquire) as usize).checked_sub(1)?;
-            Some((transaction, intended.load(Ordering::Relaxed)))
+            Some((transaction, [intended, taken].map(|at| at.load(Ordering::Relaxed))))
         })
     }
 
@@ -187,12 +192,12 @@ mod tests {
         totals.ambiguous = 1;
         totals.errors.insert("no".to_owned(), 2);
         ledger.copy(&totals);
-        ledger.sent(0, 3, 17);
-        ledger.sent(1, 0, 18);
+        ledger.sent(0, 3, [17, 19]);
+        ledger.sent(1, 0, [18, 18]);
         (totals.completed, totals.effects[0]) = (7, 5);
         ledger.count(&totals);
         ledger.settled(1);
-        assert_eq!(ledger.under_way().collect::<Vec<_>>(), [(3, 17)]);
+        assert_eq!(ledger.under_way().collect::<Vec<_>>(), [(3, [17, 19])]);
         ledger.begun(Some(77));
         ledger.opened(0, Some(4_711));
         let sessions: Vec<(u64, Option<usize>)> =

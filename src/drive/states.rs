@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn each_second_grows_by_how_many_were_seen() {
         let (ledger, other) = (Ledger::new::<Tpcc>(3), Ledger::new::<Tpcc>(1));
-        ledger.sent(0, 0, 0);
+        ledger.sent(0, 0, [0, 0]);
         ledger.lost(1);
         let ledgers = [ledger, other];
         let mut sums = Sums::default();

@@ -201,7 +201,8 @@ impl<'a> ThreadStats<'a> {
 
     /// A session of the thread, counted from 0 within it, sends a transaction.
     pub(super) fn sent(&self, session: usize, asked: PendingTransaction) {
-        self.ledger.sent(session, asked.transaction, micros(self.begin, asked.intended));
+        let [intended, taken] = [asked.intended, asked.taken].map(|at| micros(self.begin, at));
+        self.ledger.sent(session, asked.transaction, [intended, taken]);
     }
 
     /// A transaction completed while its user waited. `intended` is when the user meant to send it, `taken` when the
@@ -217,7 +218,7 @@ impl<'a> ThreadStats<'a> {
         let same_phase = self.same_phase(intended, now);
         self.finished::<W>(input, output, Times { intended, taken, now }, same_phase, same_phase);
         if !same_phase {
-            self.late(W::transaction(input), intended, now, true);
+            self.late(W::transaction(input), Times { intended, taken, now }, true);
         }
     }
 
@@ -235,7 +236,7 @@ impl<'a> ThreadStats<'a> {
         let timed = self.same_phase(intended, now);
         self.finished::<W>(input, output, Times { intended, taken, now }, timed, true);
         if !timed && self.phases.phase_at(self.at(now)) != Phase::WindDown {
-            self.late(asked.transaction, intended, now, true);
+            self.late(asked.transaction, Times { intended, taken, now }, true);
         }
     }
 
@@ -312,21 +313,23 @@ impl<'a> ThreadStats<'a> {
             note(&mut self.interval.pacing().deferred, micros(queued, now));
             W::tally(input, output, &mut self.interval.tallies);
         } else {
-            self.late(W::transaction(input), queued, now, false);
+            self.late(W::transaction(input), Times { intended: queued, taken, now }, false);
         }
     }
 
     /// A transaction ended in another phase than it began in. What ends after the measurement interval is counted
     /// separately, with how long it was waited for in the interval. A long wait that began in the ramp-up counts in the
-    /// response times, with its part in the interval, if a user waited: it may be an outage or a lock.
-    fn late(&mut self, transaction: usize, intended: Instant, now: Instant, user_waits: bool) {
-        let (intended, now) = (self.at(intended), self.at(now));
-        let waited = Duration::from_secs_f64(self.phases.within_interval(intended, now));
+    /// response and service times, with its part in the interval, if a user waited: it may be an outage or a lock.
+    fn late(&mut self, transaction: usize, Times { intended, taken, now }: Times, user_waits: bool) {
+        let [intended, taken, now] = [intended, taken, now].map(|moment| self.at(moment));
+        let within = |from| Duration::from_secs_f64(self.phases.within_interval(from, now));
+        let (waited, served) = (within(intended), within(taken));
         let measured = &mut self.interval.transactions[transaction];
         match self.phases.phase_at(now) {
             Phase::WindDown => measured.late.note(waited.as_micros() as u64),
             Phase::Measurement if user_waits && waited >= LONG_WAIT => {
                 note(&mut measured.response, waited.as_micros() as u64);
+                note(&mut measured.service, served.as_micros() as u64);
             }
             Phase::Measurement | Phase::RampUp => {}
         }
@@ -400,7 +403,8 @@ impl<'a> ThreadStats<'a> {
         self.turn(ended);
         let same_phase = self.same_phase(asked.intended, ended);
         if !same_phase {
-            self.late(asked.transaction, asked.intended, ended, !asked.deferred);
+            let PendingTransaction { transaction, intended, taken, deferred } = asked;
+            self.late(transaction, Times { intended, taken, now: ended }, !deferred);
         }
         let measured = &mut self.interval.transactions[asked.transaction];
         if same_phase {
@@ -415,9 +419,10 @@ impl<'a> ThreadStats<'a> {
     /// The run ended while a user still waited for an unreachable database. The seconds of the interval have been
     /// handed over by then, so it is reported as an event.
     pub(super) fn cut_off<W: Workload>(&self, asked: PendingTransaction, now: Instant) {
-        let waited = if asked.deferred { None } else { self.phases.waited(self.at(asked.intended), self.at(now)) };
+        let from = |start| self.phases.waited(self.at(start), self.at(now));
+        let (waited, served) = (from(asked.intended).filter(|_| !asked.deferred), from(asked.taken));
         let transaction = W::TRANSACTIONS[asked.transaction].to_owned();
-        self.tell(Event::CutOff { at: self.at(now), transaction, waited, under_way: false });
+        self.tell(Event::CutOff { at: self.at(now), transaction, waited, served, under_way: false });
     }
 
     /// Counts a retry.

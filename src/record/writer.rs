@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::link_safe;
 use crate::measure::counters::Sample;
-use crate::measure::{Interval, note, quantile_ms, strangers};
+use crate::measure::{Interval, Measured, note, quantile_ms, strangers};
 use crate::record::appender::Appender;
 use crate::record::deliveries::{self, Results};
 use crate::record::history::HistoryFile;
@@ -205,9 +205,9 @@ impl RecordWriter {
                     return;
                 }
             }
-            Event::CutOff { transaction, waited: Some(waited), .. } => {
+            Event::CutOff { transaction, waited, served, .. } => {
                 if let Some(transaction) = self.header.transactions.iter().position(|name| name == transaction) {
-                    self.log.waited(transaction, *waited);
+                    self.log.waited(transaction, *waited, *served);
                 }
             }
             _ => {}
@@ -439,10 +439,16 @@ impl HistogramLog {
         self.span = Some((first, seconds + 1));
     }
 
-    /// Adds a wait that had not ended at the end of the run to the last second.
-    fn waited(&mut self, transaction: usize, seconds: f64) {
-        if let Some(measured) = self.pending.transactions.get_mut(transaction) {
-            note(&mut measured.response, (seconds * 1e6) as u64);
+    /// Adds a wait that had not ended at the end of the run to the last second, and its part in a session.
+    fn waited(&mut self, transaction: usize, waited: Option<f64>, served: Option<f64>) {
+        let Some(Measured { response, service, .. }) = self.pending.transactions.get_mut(transaction) else { return };
+        if waited.or(served).is_none() {
+            return;
+        }
+        for (times, seconds) in [(response, waited), (service, served)] {
+            if let Some(seconds) = seconds {
+                note(times, (seconds * 1e6) as u64);
+            }
         }
         self.span = self.span.or(self.last.map(|second| (second, 1)));
     }

@@ -182,6 +182,10 @@ pub enum Event {
         /// Seconds that its user had waited, which count in the response times; `None` if it began before the
         /// measurement interval, or if no user waited for it.
         waited: Option<f64>,
+        /// Seconds of the interval in which a session had it, which count in the service times; `None` if there are
+        /// none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        served: Option<f64>,
         /// Whether the database was executing it, so that its outcome is unknown; otherwise it waited for an
         /// unavailable database.
         under_way: bool,

@@ -8,7 +8,7 @@ use super::stages::StageMeter;
 use super::timeline::Timeline;
 use crate::drive::{Schedule, Stages};
 use crate::measure::steady::Settled;
-use crate::measure::{Interval, note};
+use crate::measure::{Interval, Measured, note};
 use crate::result::maintenance::Maintenance;
 use crate::result::outcomes::Outcomes;
 use crate::result::scan::CacheState;
@@ -64,11 +64,14 @@ impl Accumulated {
                     self.interval.add(second);
                 }
             }
-            Event::CutOff { transaction, waited, under_way, .. } => {
+            Event::CutOff { transaction, waited, served, under_way, .. } => {
                 if let Some(transaction) = W::TRANSACTIONS.iter().position(|name| name == transaction) {
                     self.outcomes.cut_off(transaction, *under_way, *waited);
-                    if let Some(waited) = waited {
-                        note(&mut self.interval.transactions[transaction].response, (waited * 1e6) as u64);
+                    let Measured { response, service, .. } = &mut self.interval.transactions[transaction];
+                    for (times, seconds) in [(response, waited), (service, served)] {
+                        if let Some(seconds) = seconds {
+                            note(times, (seconds * 1e6) as u64);
+                        }
                     }
                 }
             }

@@ -128,7 +128,7 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
 
     // A run takes what was found at its level, in its way of speaking, with its settings.
     let ran = |record: &str, more: &[&str]| {
-        let usual = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "3s", "--clients", "1", "--check", "none"];
+        let usual = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "4s", "--clients", "1", "--check", "none"];
         succeed(place, &[&usual[..], &STEADY, &["--json", "--out", record, "--acid", "levels"], more].concat()).json()
     };
     let summary = ran("run", &["--isolation", "repeatable-read"]);
@@ -142,7 +142,7 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     let isolation = rule(&other, "3.4");
     assert!(isolation["state"] == "not tested" && isolation["note"].as_str().unwrap().contains("method"));
     // The record of a run that knew of no tests takes them later, and nothing else of it changes.
-    let plain = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "3s", "--clients", "1", "--check", "none"];
+    let plain = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "4s", "--clients", "1", "--check", "none"];
     let before = succeed(place, &[&plain[..], &STEADY, &["--json", "--out", "plain"]].concat()).json();
     assert_eq!(rule(&before, "3.4")["state"], "not tested");
     let after = succeed(place, &["report", "plain", "--acid", "levels", "--json"]).json();

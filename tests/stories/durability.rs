@@ -29,7 +29,7 @@ fn durability_if(place: &Path, url: &str, record: &str, happens: impl FnOnce()) 
         "--ramp-up",
         "0s",
         "--duration",
-        "2s",
+        "5s",
         "--rate",
         "20",
         "--mix",

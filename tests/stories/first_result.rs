@@ -83,7 +83,7 @@ fn a_private_postgres_by_procedures_and_by_statements() {
     let db = format!("postgres:local?data={}/data", place.path().display());
     let common = ["--set", "fsync=off", "--set", "shared_buffers=64MB"];
     let bench = |via: &str| {
-        let usual = ["bench", "--db", &db, "--via", via, "--duration", "2s", "--ramp-up", "1s", "--json"];
+        let usual = ["bench", "--db", &db, "--via", via, "--duration", "4s", "--ramp-up", "1s", "--json"];
         let done = succeed(place.path(), &[&usual[..], &common, &["--rate", "40"]].concat());
         let summary = done.json();
         honest(&summary);
@@ -406,7 +406,7 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
             support::client(&url).await.batch_execute(text).await.unwrap_or_else(|error| panic!("{text}: {error}"))
         });
     };
-    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "2s", "--json", "--check", "none"];
+    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "4s", "--json", "--check", "none"];
     let run = [&run[..], &["--rate", "20", "--mix", "new_order=1,payment=1"]].concat();
     let summary = |url: &str, more: &[&str]| {
         let done = with(url, &[&run[..], more].concat());

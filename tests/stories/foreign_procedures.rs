@@ -27,7 +27,7 @@ struct Planted<'a> {
 }
 
 /// A short run.
-const RUN: [&str; 4] = ["--clients", "2", "--duration", "2s"];
+const RUN: [&str; 4] = ["--clients", "2", "--duration", "4s"];
 
 /// A load that began and was then refused.
 fn stopped(done: &Done, words: &[&str]) {

@@ -33,6 +33,14 @@ fn longest(summary: &Value) -> f64 {
     types.map(|of| of["response_ms"]["max"].as_f64().unwrap_or_default()).fold(0.0, f64::max)
 }
 
+/// Without a queue a session has each transaction as long as its user waits for it. The waterfall rests on it.
+fn served_as_long_as_waited(summary: &Value) {
+    for (name, of) in summary["transactions"].as_object().unwrap() {
+        let [response, service] = ["response_ms", "service_ms"].map(|times| of[times]["mean"].as_f64().unwrap());
+        assert!((response - service).abs() <= 0.01 * response, "{name}: {response} and {service} ms");
+    }
+}
+
 /// Of the outcomes of all types.
 fn sum(summary: &Value, key: &str) -> u64 {
     summary["outcomes"].as_object().unwrap().values().map(|of| of[key].as_u64().unwrap()).sum()
@@ -61,6 +69,7 @@ fn what_is_given_up_at_the_end_fails_the_run() {
     let done = run.end().1;
     let summary = failed_with(place.path(), &done, "FAILED");
     assert_eq!((sum(&summary, "given_up"), &summary["connections"]["abandoned"]), (2, &2.into()), "{summary:#}");
+    served_as_long_as_waited(&summary);
     assert!(done.err.contains("2 had no response by the end of the run"), "{done:?}");
     assert!(!done.err.contains("the response times do not hold that"), "{done:?}");
 }
@@ -140,6 +149,7 @@ fn a_wait_that_begins_in_the_ramp_up_counts_in_the_response_times() {
     drop(other);
     let done = run.end().1;
     assert_eq!(done.code, Some(0), "{done:?}");
+    served_as_long_as_waited(&done.json());
     let longest = longest(&done.json());
     assert!((2_000.0..=7_000.0).contains(&longest), "{longest} ms: the wait of the ramp-up does not count");
 }

@@ -265,7 +265,7 @@ fn a_database_that_only_reads_is_not_fast() {
         let name: String = user.query_one("SELECT current_database()", &[]).await.unwrap().get(0);
         user.batch_execute(&format!("ALTER DATABASE \"{name}\" SET default_transaction_read_only = on")).await.unwrap();
     });
-    let run = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "2s", "--out", "record", "--json"];
+    let run = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "4s", "--out", "record", "--json"];
     // Each type is asked for.
     let mix = ["--mix", "new_order=1,payment=1,order_status=1,delivery=1,stock_level=1", "--check", "none"];
     let done = support::command::run(place.path(), &[&run[..], &STEADY, &mix].concat());
@@ -504,7 +504,7 @@ fn commits_that_a_crash_has_lost_are_found_one_by_one() {
 #[test]
 fn how_long_a_killed_server_takes_to_recover_is_measured() {
     let place = TempDir::new().unwrap();
-    let arguments = ["bench", "debitcredit", "-b", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "2s"];
+    let arguments = ["bench", "debitcredit", "-b", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "4s"];
     let more = ["--check", "after", "--measure-recovery", "--out", "record", "--json", "--db"];
     // Nobody's server but its own is killed.
     let sqlite = [&arguments[..], &more, &["sqlite:bank.db"]].concat();
@@ -550,7 +550,7 @@ fn failures_in_the_warm_up_by_the_load_are_told_and_fail_the_run() {
     let Some(()) = require_postgres() else { return };
     let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let url = server.tcp_url();
-    let run = ["run", "--db", &url, "--clients", "2", "--steady", "10s", "--ramp-up", "0s", "--duration", "2s"];
+    let run = ["run", "--db", &url, "--clients", "2", "--steady", "10s", "--ramp-up", "0s", "--duration", "4s"];
     let mut working =
         start(graymark(place.path(), &[&run[..], &["--check", "none", "--out", "record", "--json"]].concat()));
     working.wait_for("steady: running");
