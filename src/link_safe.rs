@@ -2,7 +2,7 @@
 //! links, and reads do not block on their named pipes.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
@@ -14,7 +14,7 @@ use nix::unistd::Uid;
 /// Maximum number of symbolic links in a path, as in the kernel.
 const MOST_LINKS: usize = 40;
 /// Prefix of files that are being written.
-pub(crate) const TEMPORARY: &str = ".writing-";
+const TEMPORARY: &str = ".writing-";
 /// The mode of a new file, before the umask.
 const NEW: u32 = 0o666;
 
@@ -82,6 +82,18 @@ fn replace_with(
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|error| error.error)?;
     File::open(directory)?.sync_all()
+}
+
+/// Whether a file was being written when its process was killed.
+pub(crate) fn is_unfinished(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with(TEMPORARY)
+}
+
+/// Whether a directory has more than this file for locking and what a killed process was writing.
+pub(crate) fn is_used(directory: &Path, lock: &str) -> bool {
+    let more = |name: &OsStr| name != lock && !is_unfinished(name);
+    let used = |entry: io::Result<fs::DirEntry>| entry.map_or(true, |entry| more(&entry.file_name()));
+    fs::read_dir(directory).is_ok_and(|mut there| there.any(used))
 }
 
 /// Opens a file for locking, and creates it if needed. It can also be read.
@@ -213,6 +225,19 @@ mod tests {
 
     fn text(path: &Path) -> String {
         fs::read_to_string(path).unwrap()
+    }
+
+    /// The planted fault: a command that is killed while it writes its first file.
+    #[test]
+    fn a_directory_that_a_killed_command_began_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let is_used = |directory: &Path| super::is_used(directory, "x.lock");
+        assert!(!is_used(&place.path().join("missing")) && !is_used(place.path()));
+        fs::write(place.path().join("x.lock"), "").unwrap();
+        fs::write(place.path().join(format!("{TEMPORARY}Ab12")), "form").unwrap();
+        assert!(!is_used(place.path()));
+        fs::write(place.path().join("letter"), "dear").unwrap();
+        assert!(is_used(place.path()));
     }
 
     #[test]

@@ -209,10 +209,9 @@ struct Commands {
 }
 
 impl Commands {
-    /// Creates and locks the directory, which must be empty.
+    /// Creates and locks the directory, which must be empty but for what a command leaves that is killed at once.
     fn begin(&self, state: &State) -> Result<File, Error> {
-        let used = |entry: std::io::Result<fs::DirEntry>| entry.map_or(true, |entry| entry.file_name() != LOCK);
-        if fs::read_dir(&self.directory).is_ok_and(|mut entries| entries.any(used)) {
+        if link_safe::is_used(&self.directory, LOCK) {
             let directory = self.directory.display();
             return Err(Error::Usage(format!("{directory} is not empty: give another --out, or --resume to continue")));
         }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Brief, Error};
-use crate::link_safe::TEMPORARY;
+use crate::link_safe::is_unfinished;
 use crate::result::format::file;
 
 /// Removes the directory of a record, if there is one. A directory that contains anything else than the files of a
@@ -38,19 +38,14 @@ fn files(directory: &Path) -> io::Result<Option<Vec<PathBuf>>> {
         if !there.is_file() || !is_of_record(&entry.file_name()) {
             return Ok(None);
         }
-        empty &= there.len() == 0 || is_temporary(&entry.file_name());
+        empty &= there.len() == 0 || is_unfinished(&entry.file_name());
         files.push(entry.path());
     }
     Ok((empty || Brief::open(directory).is_ok()).then_some(files))
 }
 
 fn is_of_record(name: &OsStr) -> bool {
-    file::ALL.iter().any(|known| name == *known) || is_temporary(name)
-}
-
-/// Whether it is a file that was being written when the process was killed.
-fn is_temporary(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with(TEMPORARY)
+    file::ALL.iter().any(|known| name == *known) || is_unfinished(name)
 }
 
 #[cfg(test)]

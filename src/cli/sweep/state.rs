@@ -244,10 +244,10 @@ pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     }
 }
 
-/// Refuses a directory for a new sweep that is not empty.
+/// Refuses a directory for a new sweep that is not empty. What a sweep leaves that is killed before it has begun, may be
+/// there.
 pub(super) fn refuse_used(directory: &Path) -> Result<(), Error> {
-    let used = |entry: io::Result<fs::DirEntry>| entry.map_or(true, |entry| entry.file_name() != LOCK);
-    if fs::read_dir(directory).is_ok_and(|mut there| there.any(used)) {
+    if link_safe::is_used(directory, LOCK) {
         let shown = directory.display();
         return Err(Error::Usage(format!("{shown} is not empty and contains no sweep: give another --out")));
     }
