@@ -57,7 +57,8 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// The place for a number of warehouses, or for all points if that is not varied. `directory` is that of the command's results.
+    /// The place for a number of warehouses, or for all points if that is not varied. `directory` is that of the
+    /// command's results.
     pub(super) fn of(
         url: &DatabaseUrl,
         location: &Location,
