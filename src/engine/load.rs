@@ -60,6 +60,11 @@ impl<'a> Phases<'a> {
         (self.on_step)(LoadStep::Rows { rows, bytes, resumed: false });
     }
 
+    /// Reports that the database has accepted rows of the current part.
+    pub fn sent(&self) {
+        (self.on_step)(LoadStep::Sent);
+    }
+
     /// Reports rows that existed, if any.
     pub fn resumed(&mut self, rows: u64, bytes: u64) {
         if rows > 0 {
@@ -126,8 +131,9 @@ impl<'a> Phases<'a> {
         let mut failure = None;
         while let Some(step) = steps.recv().await {
             match step {
-                Ok(Step { rows, bytes, resumed: false }) => self.loaded(rows, bytes),
-                Ok(Step { rows, bytes, resumed: true }) => self.resumed(rows, bytes),
+                Ok(Step::Sent) => self.sent(),
+                Ok(Step::Rows { rows, bytes, resumed: false }) => self.loaded(rows, bytes),
+                Ok(Step::Rows { rows, bytes, resumed: true }) => self.resumed(rows, bytes),
                 Err(error) => {
                     stop.0.store(true, Ordering::Relaxed);
                     failure.get_or_insert(error);
@@ -138,13 +144,13 @@ impl<'a> Phases<'a> {
     }
 }
 
-struct Step {
-    rows: u64,
-    bytes: u64,
-    resumed: bool,
+enum Step {
+    Sent,
+    Rows { rows: u64, bytes: u64, resumed: bool },
 }
 
 /// The share of a loading thread in the load.
+#[derive(Clone)]
 pub struct Share {
     parts: Arc<[Part]>,
     next: Arc<AtomicUsize>,
@@ -159,19 +165,24 @@ impl Share {
         self.parts.get(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Reports that the database has accepted rows of the current part.
+    pub fn sent(&self) {
+        self.tell(Step::Sent);
+    }
+
     /// Reports a loaded part and its bytes.
     pub fn loaded(&self, part: &Part, bytes: u64) {
-        self.tell(Step { rows: part.rows, bytes, resumed: false });
+        self.tell(Step::Rows { rows: part.rows, bytes, resumed: false });
     }
 
     /// Reports some loaded rows of a part and their bytes.
     pub fn loaded_rows(&self, rows: u64, bytes: u64) {
-        self.tell(Step { rows, bytes, resumed: false });
+        self.tell(Step::Rows { rows, bytes, resumed: false });
     }
 
     /// Reports a part that existed.
     pub fn resumed(&self, part: &Part) {
-        self.tell(Step { rows: part.rows, bytes: 0, resumed: true });
+        self.tell(Step::Rows { rows: part.rows, bytes: 0, resumed: true });
     }
 
     fn tell(&self, step: Step) {

@@ -10,6 +10,8 @@ pub enum LoadStep {
     /// A phase has begun: `schema`, `rows`, `keys`, `foreign keys`, `procedures`, `statistics`, `verify`; in a restore,
     /// a statement of its script, or what follows it.
     Phase(&'static str),
+    /// The database has accepted rows that are not reported as committed yet.
+    Sent,
     /// Rows and bytes committed since the last step of this kind; in a restore, rows that are back in their initial
     /// state.
     Rows {

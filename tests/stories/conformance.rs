@@ -49,7 +49,7 @@ fn statements(wire: Wire) -> &'static str {
 static LOADED: LazyLock<PathBuf> = LazyLock::new(|| {
     let file = for_all_tests("conformance").join("loaded.db");
     let engine = Sqlite::open(SqliteOptions::new(&file)).unwrap();
-    block_on(Engine::<Tpcc>::load(&engine, &manifest(), &population(), 1, &|_| {})).unwrap();
+    block_on(suite::load(&engine, &manifest()));
     file
 });
 
@@ -119,7 +119,7 @@ fn postgres_conforms_by_statements_and_by_procedures() {
     block_on(async {
         let by = async |via| support::open(&server.tcp_url(), via).await.unwrap();
         let engines = [by(Via::Statements).await, by(Via::Procedures).await];
-        Engine::<Tpcc>::load(&engines[1], &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engines[1], &manifest()).await;
         let client = support::client(&server.tcp_url()).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
         both_conform(&engines, suite::SCRIPT, rows).await;
@@ -138,7 +138,7 @@ fn citus_conforms_by_statements_and_by_procedures() {
         let engines = [by(Via::Statements).await, by(Via::Procedures).await];
         let identity = Engine::<Tpcc>::identity(&engines[0]);
         assert!(identity.name == "Citus" && identity.version.contains(", citus "), "{identity:?}");
-        Engine::<Tpcc>::load(&engines[0], &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engines[0], &manifest()).await;
         let client = support::client(&citus.url()).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
         // Its statements and procedures are PostgreSQL's.
@@ -155,7 +155,7 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
     block_on(async {
         let by = async |via| support::open_mysql(&server.url(), via).await.unwrap();
         let engines = [by(Via::Statements).await, by(Via::Procedures).await];
-        Engine::<Tpcc>::load(&engines[0], &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engines[0], &manifest()).await;
         let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
         both_conform(&engines, suite::SCRIPT, rows).await;
@@ -172,7 +172,7 @@ async fn plain_conforms<E: Sessions<Tpcc>>(
     look: impl AsyncFnOnce(),
 ) {
     assert_eq!(engine.via(), Via::Statements);
-    engine.load(&manifest(), &population(), 2, &|_| {}).await.unwrap();
+    suite::load(engine, &manifest()).await;
     conforms(engine, MODEL.clone(), script, dump).await.unwrap_or_else(|why| panic!("{why}"));
     side_by_side(engine).await;
     let restored = engine.restore(&manifest(), &population(), &|_| {}).await.unwrap();
@@ -232,7 +232,7 @@ fn aurora_dsql_conforms_on_a_stand_in() {
         let keys = Manifest { foreign_keys: true, ..manifest() };
         let refused = Engine::<Tpcc>::load(&engine, &keys, &population(), 2, &|_| {}).await;
         assert!(matches!(refused, Err(Error::Usage(why)) if why.contains("foreign keys of tpcc")));
-        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engine, &manifest()).await;
         let number = async |sql: &str| stranger.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&stranger, "tpcc", table, sink).await;
         for table in Tpcc::TABLES {
@@ -314,7 +314,7 @@ async fn odbc_conforms(
 ) -> Odbc {
     let engine = Odbc::open(support::options(url, via)).unwrap();
     if load {
-        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engine, &manifest()).await;
     }
     conforms(&engine, MODEL.clone(), script, dump).await.unwrap_or_else(|why| panic!("{url} {via:?}: {why}"));
     work_side_by_side(&engine).await;
@@ -330,7 +330,7 @@ fn postgresql_conforms_over_odbc() {
     let script = suite::with_few_deliveries();
     block_on(async {
         let engine = support::open(&server.url(), Via::Statements).await.unwrap();
-        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engine, &manifest()).await;
         let client = support::client(&server.url()).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
         holds(&odbc_conforms(&url, Via::Statements, false, &script, rows).await).await;
@@ -347,7 +347,7 @@ fn postgresql_conforms_over_odbc() {
 #[cfg(feature = "odbc")]
 async fn both_ways_conform(url: &str, client: &mut mysql_async::Conn) -> [Odbc; 2] {
     let engines = [Via::Statements, Via::Procedures].map(|via| Odbc::open(support::options(url, via)).unwrap());
-    Engine::<Tpcc>::load(&engines[1], &manifest(), &population(), 2, &|_| {}).await.unwrap();
+    suite::load(&engines[1], &manifest()).await;
     let routines = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'bench' \
                     AND routine_name LIKE '%delivery'";
     assert_eq!(client.query_first::<u64, _>(routines).await.unwrap(), Some(1), "{url}");
@@ -431,7 +431,7 @@ fn virtuoso_conforms_by_procedures() {
     let Some(()) = virtuoso::require() else { return };
     block_on(async {
         let engine = virtuoso::small();
-        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engine, &manifest()).await;
         let connection = engine.target().connect("tpcc").unwrap();
         let rows = async |table: &Table, sink: &mut dyn RowSink| virtuoso::dump(&connection, table, sink);
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));

@@ -82,7 +82,7 @@ async fn inside(program: &Path, place: &Path) {
     let identity = Engine::<Tpcc>::identity(&engine);
     assert!(identity.name.contains("OceanBase") && identity.version.contains("seekdb"), "{identity:?}");
 
-    Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+    suite::load(&engine, &manifest()).await;
     let mut client = mysql_client(&url, None).await;
     let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
     // Its procedures are MariaDB's.

@@ -53,7 +53,7 @@ fn tpcc_conforms() {
         let engine = open(&server).await;
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Nothing));
         let manifest = conformance::manifest();
-        Engine::<Tpcc>::load(&engine, &manifest, &suite::population(), 2, &|_| {}).await.unwrap();
+        suite::load(&engine, &manifest).await;
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await, Ok(DatabaseState::Complete(manifest.clone())));
         let rows = async |table: &Table, sink: &mut dyn RowSink| {
             dump::sqlite(&copy(&server, "tpcc", &place), table, sink);

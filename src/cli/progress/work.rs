@@ -41,6 +41,7 @@ impl LoadProgress {
                     None => tell!("load: {phase}"),
                 }
             }
+            LoadStep::Sent => {}
             LoadStep::Rows { rows, bytes, resumed } => {
                 self.rows += rows;
                 if *resumed {
@@ -203,11 +204,12 @@ impl RestoreProgress {
     pub(in crate::cli) fn step(&mut self, step: &LoadStep) {
         match step {
             LoadStep::Phase(name) => self.phase = name,
+            LoadStep::Sent => {}
             LoadStep::Rows { rows, .. } => self.rows += rows,
         }
         match (step, &self.bar) {
             (LoadStep::Phase(name), None) => tell!("restore: {name}"),
-            (LoadStep::Rows { .. }, None) => {}
+            (LoadStep::Sent | LoadStep::Rows { .. }, None) => {}
             (_, Some(bar)) => bar.set_message(format!("{}, {} rows undone", self.phase, HumanCount(self.rows))),
         }
     }

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrayvec::ArrayVec;
-use graymark::engine::{Failure, Session, Sessions};
+use graymark::engine::{Engine, Failure, Session, Sessions};
+use graymark::result::{LoadStep, Manifest};
 use graymark::workload::tpcc::input::{
     Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel,
 };
@@ -14,7 +16,7 @@ use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::{DISTRICTS, Tpcc, UNUSED_ITEM, schema};
 use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
-use graymark::workload::{Table, Terminal as _, Workload};
+use graymark::workload::{Population as _, Table, Terminal as _, Workload};
 
 use crate::support::model::{Model, NOW, Refused};
 
@@ -24,6 +26,20 @@ pub const WAREHOUSES: u32 = 2;
 /// The suite's population. Its date lies long before any run, so that dates of a run are told from it.
 pub fn population() -> Population {
     Population::new(WAREHOUSES, 2_718, Timestamp(1_000_000_000_000_000))
+}
+
+/// Loads the population, and sees that the engine reports progress within the parts: a large one may take longer than a
+/// user's `--timeout`.
+pub async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) {
+    let (population, reports) = (population(), AtomicUsize::new(0));
+    let count = |step| {
+        if !matches!(step, LoadStep::Phase(_)) {
+            reports.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    engine.load(manifest, &population, 2, &count).await.unwrap();
+    let (parts, reports) = (population.parts().len(), reports.into_inner());
+    assert!(reports > 4 * parts, "{reports} reports of progress for {parts} parts");
 }
 
 /// Inputs that are made when their turn has come, from what the model then holds.

@@ -154,7 +154,7 @@ async fn copy_parts<P: Population>(
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
     let tables = population.tables();
     while let Some(part) = share.take() {
-        match copy_part(&mut conn, population, &tables[part.table], *part, &share.stop).await? {
+        match copy_part(&mut conn, population, &tables[part.table], *part, share).await? {
             Some(Sent::Now { bytes }) => share.loaded(part, bytes),
             Some(Sent::Before) => share.resumed(part),
             None => break,
@@ -177,7 +177,7 @@ async fn copy_part<P: Population>(
     population: &P,
     table: &Table,
     part: Part,
-    stop: &Arc<AtomicBool>,
+    share: &Share,
 ) -> Result<Option<Sent>, Error> {
     let name = table.name;
     let failed = |error| of_command(&format!("cannot load {name}"), &error);
@@ -185,9 +185,11 @@ async fn copy_part<P: Population>(
         return Ok(Some(Sent::Before));
     }
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let chunks = Chunks::new(population.rows(), part);
-    let sent = match send(conn, &bulk::statement(name, &columns), chunks, stop).await {
-        Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
+    let reporter = share.clone();
+    // The driver takes a chunk when it has sent the one before.
+    let chunks = Chunks::new(population.rows(), part).inspect(move |_| reporter.sent());
+    let sent = match send(conn, &bulk::statement(name, &columns), chunks, &share.stop).await {
+        Err(_) if share.stop.load(Ordering::Relaxed) => return Ok(None),
         sent => sent.map_err(failed)?,
     };
     // LOAD DATA LOCAL reports a row that does not fit as a warning.

@@ -22,6 +22,8 @@ pub(super) struct Insert {
     /// The values of each column in PostgreSQL's notation, if the driver would send an array of rows one by one; else
     /// empty.
     arrays: Vec<String>,
+    /// Arrays that have been sent so far.
+    arrays_sent: u64,
     row: usize,
     column: usize,
     loaded: Loaded,
@@ -45,12 +47,26 @@ impl Insert {
             }
         }
         let arrays = if by_columns { vec![String::new(); columns.len()] } else { Vec::new() };
-        Ok(Insert { dialect, statement, arrays, row: 0, column: 0, loaded: Loaded::default(), failed: None })
+        Ok(Insert {
+            dialect,
+            statement,
+            arrays,
+            arrays_sent: 0,
+            row: 0,
+            column: 0,
+            loaded: Loaded::default(),
+            failed: None,
+        })
     }
 
     /// Whether the database has refused rows.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.is_some()
+    }
+
+    /// Arrays that have been sent so far.
+    pub(super) fn arrays_sent(&self) -> u64 {
+        self.arrays_sent
     }
 
     /// Writes the last rows. What all of them were.
@@ -65,6 +81,7 @@ impl Insert {
     fn flush(&mut self) {
         if self.row > 0 && self.failed.is_none() {
             self.failed = self.write().err();
+            self.arrays_sent += 1;
         }
         self.row = 0;
     }

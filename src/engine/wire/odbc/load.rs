@@ -173,9 +173,11 @@ async fn rows(
         loaders.threads.push(thread);
     }
     drop(tell);
-    while let Some(part) = hear.recv().await {
-        let Loaded { rows, bytes } = part?;
-        phases.loaded(rows, bytes);
+    while let Some(step) = hear.recv().await {
+        match step? {
+            Step::Sent => phases.sent(),
+            Step::Part(Loaded { rows, bytes }) => phases.loaded(rows, bytes),
+        }
     }
     Ok(())
 }
@@ -190,6 +192,17 @@ async fn verify(phases: &mut Phases<'_>, connection: &Connection, population: &i
     }
     Ok(())
 }
+
+/// What a loader reports.
+enum Step {
+    /// The database has accepted an array of rows.
+    Sent,
+    /// A part is committed.
+    Part(Loaded),
+}
+
+/// Where a loader reports its steps and its error.
+type Reporter = mpsc::UnboundedSender<Result<Step, Error>>;
 
 /// Threads that load. When this is dropped they end with the rows that they are at, and what is not committed is taken
 /// back.
@@ -215,7 +228,7 @@ fn work(
     population: &impl Population,
     parts: &Mutex<VecDeque<Part>>,
     stop: &AtomicBool,
-    tell: &mpsc::UnboundedSender<Result<Loaded, Error>>,
+    tell: &Reporter,
 ) -> Result<(), Error> {
     let connection = odbc.connect(sql.name)?;
     let mut rows = population.rows();
@@ -223,9 +236,9 @@ fn work(
         let part = parts.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(part) = part.filter(|_| !stop.load(Ordering::Relaxed)) else { return Ok(()) };
         let Some(table) = population.tables().get(part.table) else { continue };
-        let loaded = load_part(&connection, odbc.dialect, table, &part, &mut rows, stop);
+        let loaded = load_part(&connection, odbc.dialect, table, &part, &mut rows, stop, tell);
         match loaded.map_err(|error| failed(&format!("cannot load {}", table.name), &error))? {
-            Some(loaded) if tell.send(Ok(loaded)).is_ok() => {}
+            Some(loaded) if tell.send(Ok(Step::Part(loaded))).is_ok() => {}
             _ => return Ok(()),
         }
     }
@@ -239,11 +252,18 @@ fn load_part(
     part: &Part,
     rows: &mut impl Rows,
     stop: &AtomicBool,
+    tell: &Reporter,
 ) -> Result<Option<Loaded>, Diagnostic> {
     super::begin(connection, dialect)?;
     let mut sink = Insert::new(connection, dialect, table.name, table.columns)?;
+    let mut told = 0;
     for unit in 0..part.units {
         rows.write(part, unit, &mut sink);
+        if sink.arrays_sent() > told {
+            told = sink.arrays_sent();
+            // The receiver is gone if another loader's error came first, which also sets `stop`.
+            let _ = tell.send(Ok(Step::Sent));
+        }
         if sink.has_failed() || stop.load(Ordering::Relaxed) {
             break;
         }

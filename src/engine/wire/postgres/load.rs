@@ -7,7 +7,7 @@
 //! transactions that outlive it.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use futures_util::SinkExt;
 use futures_util::future::try_join_all;
@@ -270,8 +270,7 @@ async fn copy_parts<P: Population>(
     let schema = target.schema(workload);
     let (mut rows, tables) = (population.rows(), population.tables());
     while let Some(part) = share.take() {
-        let (table, stop) = (&tables[part.table], &share.stop);
-        let to = Copying { client: &client, schema: &schema, dialect, own, table, stop };
+        let to = Copying { client: &client, schema: &schema, dialect, own, table: &tables[part.table], share };
         match to.part(&mut rows, part).await? {
             Copied::Now { bytes } => share.loaded(part, bytes),
             Copied::Before => share.resumed(part),
@@ -299,7 +298,7 @@ struct Copying<'a> {
     /// The tables of this load, as they were checked.
     own: &'a Tables,
     table: &'a Table,
-    stop: &'a AtomicBool,
+    share: &'a Share,
 }
 
 impl Copying<'_> {
@@ -351,11 +350,12 @@ impl Copying<'_> {
         for unit in 0..part.units {
             rows.write(part, unit, &mut encoder);
             if let Some(chunk) = encoder.chunk() {
-                if self.stop.load(Ordering::Relaxed) {
+                if self.share.stop.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
                 bytes += chunk.len() as u64;
                 sink.feed(chunk).await?;
+                self.share.sent();
             }
         }
         let last = encoder.finish();

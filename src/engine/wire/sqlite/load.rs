@@ -152,6 +152,7 @@ impl Load<'_> {
             if batch.is_last {
                 break;
             }
+            self.phases.sent();
             // Lets other tasks on this thread run, such as an interrupt.
             tokio::task::yield_now().await;
         }

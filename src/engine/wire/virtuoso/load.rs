@@ -115,7 +115,7 @@ fn rows(
     let work = || -> Result<(u64, u64), Error> {
         let mut sum = (0, 0);
         while let Some(part) = take() {
-            let loaded = load_part(sql, target, population, &part);
+            let loaded = load_part(sql, target, population, &part, on_step);
             if loaded.is_err() {
                 // The others need not continue.
                 parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
@@ -145,6 +145,7 @@ fn load_part(
     target: &Target,
     population: &impl Population,
     part: &Part,
+    on_step: LoadObserver<'_>,
 ) -> Result<(u64, u64), Error> {
     let Some(table) = population.tables().get(part.table) else {
         return Err(Error::Database(format!(
@@ -156,7 +157,7 @@ fn load_part(
     let failed = |diagnostic: Diagnostic| target.explain(&what, &diagnostic);
     let connection = target.connect(sql.name)?;
     connection.execute(UNLOGGED).map_err(failed)?;
-    let mut insert = Insert::new(connection.prepare(&insert(sql, table)).map_err(failed)?);
+    let mut insert = Insert::new(connection.prepare(&insert(sql, table)).map_err(failed)?, on_step);
     let mut writer = population.rows();
     for unit in 0..part.units {
         writer.write(part, unit, &mut insert);
@@ -180,8 +181,9 @@ fn insert(sql: &WorkloadSql, table: &Table) -> String {
 }
 
 /// Collects rows and sends them in arrays. After a failure it ignores further rows.
-struct Insert {
+struct Insert<'a> {
     statement: Statement,
+    on_step: LoadObserver<'a>,
     set: usize,
     column: usize,
     rows: u64,
@@ -189,20 +191,23 @@ struct Insert {
     failed: Option<Diagnostic>,
 }
 
-impl Insert {
-    fn new(statement: Statement) -> Insert {
-        Insert { statement, set: 0, column: 0, rows: 0, bytes: 0, failed: None }
+impl<'a> Insert<'a> {
+    fn new(statement: Statement, on_step: LoadObserver<'a>) -> Insert<'a> {
+        Insert { statement, on_step, set: 0, column: 0, rows: 0, bytes: 0, failed: None }
     }
 
     fn flush(&mut self) {
         let sets = std::mem::take(&mut self.set);
         if sets > 0 && self.failed.is_none() {
-            self.failed = self.statement.execute(sets).err();
+            match self.statement.execute(sets) {
+                Ok(()) => (self.on_step)(LoadStep::Sent),
+                Err(diagnostic) => self.failed = Some(diagnostic),
+            }
         }
     }
 }
 
-impl RowSink for Insert {
+impl RowSink for Insert<'_> {
     fn put(&mut self, value: Value<'_>) {
         self.bytes += value.bytes();
         if self.failed.is_none() {

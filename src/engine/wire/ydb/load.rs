@@ -133,6 +133,7 @@ async fn send_part(
         if let Some(request) = batch.take().map_err(Error::Database)? {
             let sent = persistently(async || upsert(channel.clone(), request.clone()).await).await;
             sent.map_err(|error| error.of_command(&format!("cannot load {}", table.name)))?;
+            share.sent();
         }
     }
     if batch.total.0 != part.rows {
