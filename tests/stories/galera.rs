@@ -1,6 +1,7 @@
 //! A private Galera cluster: its nodes share the load, one of them is killed by plan and joins again, and all hold the
 //! same afterwards.
 
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -14,13 +15,33 @@ use mysql_async::prelude::Queryable;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::command::{run, succeed};
+use crate::support::command::{Done, run};
 use crate::support::{block_on, found, mysql_client, open_mysql, require_mariadb};
 
 fn galera() -> Result<(), String> {
     let library = ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
-    let there = library.iter().any(|path| std::path::Path::new(path).is_file());
+    let there = library.iter().any(|path| Path::new(path).is_file());
     there.then_some(()).ok_or_else(|| "Galera is not installed: apt-get install galera-4".to_owned())
+}
+
+/// Whether a load failed because a node had lost the others: they evict one that does not run for seconds, which happens
+/// on a machine that is busy with other tests.
+fn lost_the_others(why: &str) -> bool {
+    ["wsrep_cluster_status", "Primary Component", "WSREP"].iter().any(|words| why.contains(words))
+}
+
+/// Loads and runs on a private cluster, whose load is tried three times.
+fn bench(place: &Path, arguments: &[&str]) -> Done {
+    for attempt in 1.. {
+        let done = run(place, arguments);
+        let loaded = done.err.contains("run: measurement");
+        if loaded || attempt == 3 || !lost_the_others(&done.err) {
+            assert_eq!(done.code, Some(0), "attempt {attempt}: {done:?}");
+            return done;
+        }
+        let _ = std::fs::remove_dir_all(place.join("record"));
+    }
+    unreachable!("the last attempt returns")
 }
 
 #[test]
@@ -32,7 +53,7 @@ fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
     let times = [&times[..], &["--rate", "100", "--arrivals", "constant"]].concat();
     let faults = ["--fault", "2s: kill node 2", "--fault", "12s: partition node 3 for 8s"];
     let fault = ["--check", "after", "--allow-errors", "1%", "--out", "record", "--json"];
-    let done = succeed(place.path(), &[&load[..], &times, &faults, &fault].concat());
+    let done = bench(place.path(), &[&load[..], &times, &faults, &fault].concat());
     let summary = done.json();
     let [kill, parted] = summary["faults"].as_array().unwrap().as_slice() else { panic!("{}", summary["faults"]) };
     assert_eq!(kill["what"], "kill node 2");
@@ -84,7 +105,18 @@ fn a_node_that_holds_something_else_is_found() {
         let population = DebitCredit::population(1, 7, Timestamp(0), 0);
         let parameters = DebitCredit::parameters(&population);
         let manifest = Manifest { format: 1, scale: 1, seed: 7, date: 0, foreign_keys: false, parameters };
-        Engine::<DebitCredit>::load(&engine, &manifest, &population, 2, &|_| {}).await.unwrap();
+        for attempt in 1..=3 {
+            let loaded = Engine::<DebitCredit>::load(&engine, &manifest, &population, 2, &|_| {}).await;
+            match loaded {
+                Err(why) if attempt < 3 && lost_the_others(&why.to_string()) => {
+                    tokio::time::sleep(Duration::from_secs(5)).await;
+                }
+                loaded => {
+                    loaded.unwrap();
+                    break;
+                }
+            }
+        }
         let effects = async || Engine::<DebitCredit>::effects(&engine).await.map_err(|error| error.to_string());
         let broken = async || -> Vec<Finding> {
             let findings = Engine::<DebitCredit>::check(&engine, &mut |_| {}).await.unwrap();

@@ -85,8 +85,8 @@ fn a_reply_that_cannot_be_read_is_a_failure() {
                    BEGIN SELECT RAISE(IGNORE); END";
     database.execute_batch(trigger).unwrap();
     drop(database);
-    let arguments = ["run", "--db", LOADED, "--ramp-up", "0s", "--duration", "4s"];
-    let done = run(place.path(), &[&arguments[..], &AT_THE_END, &["2"]].concat());
+    let arguments = ["run", "--db", LOADED, "--ramp-up", "0s", "--duration", "12s"];
+    let done = run(place.path(), &[&arguments[..], &AT_THE_END, &["2"], &STEADY].concat());
     let summary = failed_with(place.path(), &done, "FAILED");
     let payment = &summary["outcomes"]["payment"];
     let unreadable = payment["failed"].as_u64().unwrap();

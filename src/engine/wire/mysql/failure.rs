@@ -83,7 +83,8 @@ pub fn of_command(what: &str, error: &mysql_async::Error) -> Error {
         }
         Some(1205) => {
             "; another session holds locks on the tables: find it with SHOW FULL PROCESSLIST, wait for its transaction \
-             or end it (KILL), then start the same command again"
+             or end it (KILL); in a Galera cluster, see whether the node has lost the others (wsrep_cluster_status); \
+             then start the same command again"
         }
         Some(1290 | 1792 | 1836) => "; it is a replica or set read-only: connect to the primary",
         Some(1148 | 3948 | 4166) => "; rows are sent by LOAD DATA LOCAL: SET GLOBAL local_infile = ON at the server",
