@@ -58,8 +58,12 @@ fn by_default_the_sides_alternate_in_slices() {
     let url = few_commits(&format!("postgres:local?max_connections=20&data={}", data.display()));
     let ab = ["ab", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--ramp-up", "0s"];
     let sides = ["--a", "shared_buffers=32MB", "--b", "shared_buffers=64MB", "--duration", "20s", "--json"];
-    let done = succeed(place, &[&ab[..], &sides, &["--out", "ab"]].concat());
+    let done = run(place, &[&ab[..], &sides, &["--out", "ab"]].concat());
     let found = done.json();
+    // On a busy machine the disk may let both clients of a side wait for seconds, which fails the command.
+    let stood_still = ["a", "b"].iter().any(|side| !found[side]["standstills"].is_null());
+    let not_ranked = found["sentence"].as_str().unwrap().starts_with("Not ranked: ");
+    assert!(done.code == Some(i32::from(not_ranked)) && (stood_still || !not_ranked), "{done:?}");
     assert!(done.err.contains("ab: the sides alternate in slices"), "{done:?}");
     assert_eq!((found["pairs"].as_array().unwrap().len(), found["slice_s"].as_u64()), (2, Some(5)), "{found}");
     let buffers = |side: &str| found[side]["settings"]["shared_buffers"].as_str().unwrap().to_owned();
