@@ -32,16 +32,16 @@ fn compare(place: &Path, arguments: &[&str]) -> Value {
 fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    runs(place, &[("a", "20ms"), ("b/1", "20ms"), ("b/2", "20ms"), ("slow", "60ms")]);
+    runs(place, &[("a", "20ms"), ("b/1", "20ms"), ("b/2", "20ms"), ("slow", "100ms")]);
 
     let slower = compare(place, &["a", "slow"]);
     let throughput = &slower["throughput"];
     assert_eq!(throughput["finding"], "slower", "{slower}");
     let percent = throughput["percent"].as_f64().unwrap();
     // Two thirds; timers on a busy machine add to both.
-    assert!((-80.0..-40.0).contains(&percent), "{throughput}");
+    assert!((-92.0..-40.0).contains(&percent), "{throughput}");
     let [before, after] = [0, 1].map(|side| slower["responses"]["new_order"][side]["p50"].as_f64().unwrap());
-    assert!(before >= 20.0 && after >= 60.0, "{slower}");
+    assert!(before >= 20.0 && after >= 100.0, "{slower}");
 
     // One is distinguished from the other, whichever way round; only the slower one fails.
     assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "5%"]).code, Some(1));
@@ -248,7 +248,7 @@ fn a_gate_passes_fails_or_asks_for_more() {
         let read = |name: &str| fs::read_to_string(place.join(name)).unwrap();
         (done.code, done.json()["gate"].clone(), read("gate.xml"), read("gate.md"))
     };
-    let (code, gate, junit, markdown) = decide("same", "70%");
+    let (code, gate, junit, markdown) = decide("same", "85%");
     assert_eq!((code, &gate["decision"]), (Some(0), &"passed".into()), "{gate}");
     assert!(junit.contains("failures=\"0\" errors=\"0\"") && markdown.starts_with("**Passed: "), "{junit}{markdown}");
     let (code, gate, junit, _) = decide("slow", "20%");
@@ -264,14 +264,14 @@ fn a_gate_passes_fails_or_asks_for_more() {
     let path = place.join("same/summary.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("\"scale\": 2", "\"scale\": 3")).unwrap();
-    run(place, &["compare", "a", "same", "--max-slowdown", "70%"])
+    run(place, &["compare", "a", "same", "--max-slowdown", "85%"])
         .refused(2, &["differ in scale (2 in A, 3 in B)", "--anyway"]);
-    assert_eq!(run(place, &["compare", "a", "same", "--max-slowdown", "70%", "--anyway"]).code, Some(0));
+    assert_eq!(run(place, &["compare", "a", "same", "--max-slowdown", "85%", "--anyway"]).code, Some(0));
     fs::write(&path, text).unwrap();
     let path = place.join("same/plan.toml");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("clients = 4", "clients = 4\nmix = \"new_order=1\"")).unwrap();
-    run(place, &["compare", "a", "same", "--max-slowdown", "70%"]).refused(2, &["differ in mix (usual in A"]);
+    run(place, &["compare", "a", "same", "--max-slowdown", "85%"]).refused(2, &["differ in mix (usual in A"]);
     fs::write(&path, text).unwrap();
 
     let gate = |service: &str, percent: &str, out: &str| {
@@ -282,11 +282,11 @@ fn a_gate_passes_fails_or_asks_for_more() {
         )
     };
     let (passed, failed) = thread::scope(|scope| {
-        let passed = scope.spawn(|| gate("20ms", "70%", "gate-1"));
+        let passed = scope.spawn(|| gate("20ms", "85%", "gate-1"));
         let failed = scope.spawn(|| gate("80ms", "20%", "gate-2"));
         (passed.join().unwrap(), failed.join().unwrap())
     });
-    assert!(passed.code == Some(0) && passed.out.contains("Passed: a slowdown of 70 % is excluded"), "{passed:?}");
+    assert!(passed.code == Some(0) && passed.out.contains("Passed: a slowdown of 85 % is excluded"), "{passed:?}");
     assert!(failed.code == Some(1) && failed.out.contains("Failed: "), "{failed:?}");
     assert!(place.join("gate-1/1/record.json").exists());
 }

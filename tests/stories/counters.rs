@@ -73,7 +73,7 @@ fn sqlite_counts_what_its_sessions_do() {
         ["--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "1s", "--duration", "8s", "--checkpoint", "2s"];
     let db = [&db[..], &STEADY].concat();
     // Some that only read are among them, however few a slow disk allows.
-    let mix = ["--mix", "new_order=5,payment=5,order_status=3,delivery=1,stock_level=3"];
+    let mix = ["--mix", "new_order=5,payment=5,order_status=15,delivery=1,stock_level=3"];
     let (summary, record) = run(place.path(), &[&db[..], &mix].concat());
     all_along(&record, 9.0);
 
@@ -158,7 +158,7 @@ fn the_peak_of_memory_is_not_that_of_the_program_that_started_graymark() {
     let place = TempDir::new().unwrap();
     let ours = std::hint::black_box(vec![1_u8; OURS]);
     let simulated = ["--db", "simulated:service=1ms", "-w", "1", "--clients", "1", "--ramp-up", "0s"];
-    let (summary, _) = run(place.path(), &[&simulated[..], &["--duration", "1s"]].concat());
+    let (summary, _) = run(place.path(), &[&simulated[..], &["--duration", "4s"]].concat());
     assert_eq!(ours.len(), OURS);
     let peak = summary["client"]["peak_rss_bytes"].as_u64().unwrap();
     assert!((1_000_000..OURS as u64 / 2).contains(&peak), "{peak}");
@@ -172,9 +172,11 @@ fn a_killed_server_leaves_a_gap_and_not_an_end() {
     let place = TempDir::new().unwrap();
     let arguments =
         ["--clients", "2", "--ramp-up", "1s", "--duration", "24s", "--check", "none", "--out", "record", "--json"];
-    let mut run = start(graymark(place.path(), &[&["run", "--db", &url], &arguments[..], &STEADY].concat()));
+    // So few that they are reached from the start: an outage is a dip from there.
+    let few = ["--rate", "20", "--arrivals", "constant"];
+    let mut run = start(graymark(place.path(), &[&["run", "--db", &url], &arguments[..], &few].concat()));
     run.wait_for("run: measurement");
-    run.wait_for_seconds(&place.path().join("record"), 2);
+    run.wait_for_seconds(&place.path().join("record"), 4);
     server.kill().unwrap();
     run.wait_for("run: session");
     std::thread::sleep(Duration::from_millis(2_500));

@@ -25,18 +25,24 @@ fn two_databases_take_turns_on_copies_of_one() {
         "twins",
     ];
     let short = ["--slice", "5s", "--duration", "20s", "--ramp-up", "0s", "--out", "graymark-runs/duet", "--json"];
-    let found = succeed(place, &[&duet[..], &short].concat()).json();
+    let done = run(place, &[&duet[..], &short].concat());
+    let found = done.json();
+    // On a busy machine all clients of a side may wait for seconds, which fails the command.
+    let stood_still = ["a", "b"].iter().any(|side| !found[side]["standstills"].is_null());
+    let not_ranked = found["lead"] == "not_ranked";
+    assert!(done.code == Some(i32::from(not_ranked)) && (stood_still || !not_ranked), "{done:?}");
     let pairs = found["pairs"].as_array().unwrap();
     assert_eq!((pairs.len(), found["blocks"].as_u64()), (2, Some(2)), "{found}");
     for side in ["a", "b"] {
         let of = &found[side];
         assert_eq!((&of["database"]["agrees"], of["failed"].as_u64()), (&true.into(), Some(0)), "{found}");
         assert!(of["transactions_per_second"].as_f64().unwrap() > 0.0, "{found}");
-        assert!(pairs.iter().all(|pair| pair[side].as_f64().unwrap() > 0.0), "{found}");
+        assert!(not_ranked || pairs.iter().all(|pair| pair[side].as_f64().unwrap() > 0.0), "{found}");
     }
     assert_eq!(json_file(&place.join("graymark-runs/duet"), "duet.json"), found);
     assert_eq!(succeed(place, &["report", "twins", "--json"]).json(), found);
-    assert!(succeed(place, &["report", "twins"]).out.contains("one after the other in the same time"));
+    let reported = succeed(place, &["report", "twins"]).out;
+    assert_eq!(reported.contains("one after the other in the same time"), !not_ranked, "{reported}");
     assert!(succeed(place, &["list"]).out.contains("duet: "));
     // Where the sides are not ranked, no interval suggests a winner.
     let mut refused = found.clone();
@@ -53,16 +59,16 @@ fn two_databases_take_turns_on_copies_of_one() {
     assert_eq!(left, ["graymark-runs"], "its databases are gone");
 }
 
-/// A database that answers thirty times as fast, at the same time; and what cannot be played.
+/// A database that answers ten times as fast, at the same time; and what cannot be played.
 #[test]
 fn what_is_faster_is_told_and_mistakes_are_refused() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let sides = ["simulated:", "--a", "service=30ms", "--b", "service=1ms", "--together", "--clients", "1"];
+    let sides = ["simulated:", "--a", "service=1s", "--b", "service=100ms", "--together", "--clients", "1"];
     let short = ["--slice", "4s", "--duration", "8s", "--ramp-up", "0s", "--out", "together", "--json"];
     let found = succeed(place, &[&["duet"], &sides[..], &short].concat()).json();
     assert!(found["paired"]["percent"].as_f64().unwrap() > 100.0, "{found}");
-    assert_eq!((&found["together"], &found["a"]["settings"]["service"]), (&true.into(), &"30ms".into()), "{found}");
+    assert_eq!((&found["together"], &found["a"]["settings"]["service"]), (&true.into(), &"1s".into()), "{found}");
 
     run(place, &["duet", "postgres://host/db"]).refused(2, &["the same database"]);
     run(place, &["duet", "sqlite:x.db", "sqlite:x.db?cache=2"]).refused(2, &["in the same place"]);
@@ -74,7 +80,7 @@ fn what_is_faster_is_told_and_mistakes_are_refused() {
 /// A duet of two databases, after whose first pair something happens to A: its result, and its first lines of text.
 fn disturbed(place: &Path, urls: [&str; 2], more: &[&str], happens: impl FnOnce()) -> (Value, Vec<String>) {
     let duet = ["duet", urls[0], urls[1], "--workload", "debitcredit", "--clients", "2", "--slice", "2s"];
-    let arguments = [&duet[..], &["--duration", "8s", "--ramp-up", "0s", "--out"], more].concat();
+    let arguments = [&duet[..], &["--duration", "16s", "--ramp-up", "0s", "--out"], more].concat();
     let mut working = start(graymark(place, &arguments));
     working.wait_for("duet: pair 1 of");
     happens();
@@ -82,8 +88,11 @@ fn disturbed(place: &Path, urls: [&str; 2], more: &[&str], happens: impl FnOnce(
     assert_eq!(done.code, Some(1), "{done:?}");
     let found = json_file(&place.join(more[0]), "duet.json");
     assert_eq!(found["lead"], "not_ranked", "{found}");
-    assert!(found["sentence"].as_str().unwrap().starts_with("Not ranked: A was unavailable"), "{found}");
-    assert_eq!((&found["b"]["connections"]["lost"], &found["b"]["standstills"]), (&0.into(), &Value::Null), "{found}");
+    // On a busy machine B may stand still, too, for a while.
+    let who = if found["b"]["standstills"].is_null() { "A was" } else { "both sides were" };
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with(&format!("Not ranked: {who} unavailable")), "{found}");
+    assert_eq!(found["b"]["connections"]["lost"], 0, "{found}");
     let lines = done.out.lines().map(str::to_owned).collect::<Vec<String>>();
     assert!(lines[0].starts_with("! A: the database was unavailable: "), "{lines:?}");
     assert!(!done.out.contains("faster"), "{done:?}");
@@ -113,8 +122,8 @@ fn a_side_that_is_unavailable_is_named_and_not_ranked() {
     let (found, lines) = disturbed(place, [&a, &b], &["still", "--together"], || {
         does("BEGIN; LOCK TABLE debitcredit.branch; SELECT pg_sleep(4); COMMIT");
     });
-    let still: f64 = found["a"]["standstills"].as_array().unwrap().iter().map(|of| of[1].as_f64().unwrap()).sum();
-    assert!((3.0..=5.0).contains(&still), "{found}");
+    let behind_it = |of: &Value| (3.0..=10.0).contains(&of[1].as_f64().unwrap());
+    assert!(found["a"]["standstills"].as_array().unwrap().iter().any(behind_it), "{found}");
     assert_eq!(found["a"]["connections"]["lost"], 0, "{found}");
     assert!(lines[0].contains("no transaction completed in"), "{lines:?}");
     assert!(succeed(place, &["list", "."]).out.contains("FAILED, duet: not ranked"));

@@ -165,7 +165,7 @@ fn sessions_are_spread_over_the_hosts_of_a_mysql_url() {
     // Two names of one server are two hosts.
     let url = server.tcp_url().replace("127.0.0.1", &format!("127.0.0.1:{},localhost", port(&server.tcp_url())));
     let url = format!("{url}?load_balance_hosts=random&target_session_attrs=read-write&ssl-mode=disabled");
-    let arguments = ["-b", "1", "--clients", "4", "--ramp-up", "0s", "--duration", "3s", "--json"];
+    let arguments = ["-b", "1", "--clients", "4", "--ramp-up", "0s", "--duration", "8s", "--json"];
     let done = succeed(place.path(), &[&["bench", "debitcredit", "--db", &url], &arguments[..], &STEADY].concat());
     let summary = done.json();
     let hosts = summary["hosts"].as_array().unwrap();

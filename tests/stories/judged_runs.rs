@@ -103,7 +103,7 @@ fn a_short_paced_run_breaks_what_it_is_too_short_for() {
 #[test]
 fn a_run_without_think_time_is_judged_by_the_same_rules() {
     let (summary, report) =
-        run(&["--db", "simulated:service=2ms", "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"]);
+        run(&["--db", "simulated:service=2ms", "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "4s"]);
     let broken =
         of_state(&summary.verdict, State::Broken).into_iter().map(|clause| clause.id.as_str()).collect::<BTreeSet<_>>();
     for id in ["4.2.2", "4.1.3", "5.2.5.2", "5.2.5.4", "2.7.2.2", "5.5.2.1"] {
@@ -126,20 +126,23 @@ fn failures_that_are_allowed_are_named_by_a_sweep() {
     let done = succeed(place, &[&sweep[..], &short].concat());
     assert!(done.out.starts_with("! Transactions FAILED, but no more than allowed at 1 of 1 points."), "{done:?}");
     let largest = done.out.lines().find(|line| line.starts_with("The largest that keeps")).unwrap();
-    assert!(largest.contains("% of transactions FAILED)"), "{done:?}");
+    assert!(largest.contains("% of transactions FAILED"), "{done:?}");
     let found = json_file(&place.join("max"), "sweep.json");
     let point = &found["series"][0]["points"][0];
     assert!(point["failed_percent"].as_f64().unwrap() > 1.0, "{found}");
     assert!(point["notes"].to_string().contains("transactions FAILED, within the allowed 90 %"), "{found}");
-    assert!(std::fs::read_to_string(place.join("max/sweep.html")).unwrap().contains("% of transactions FAILED)"));
+    assert!(std::fs::read_to_string(place.join("max/sweep.html")).unwrap().contains("% of transactions FAILED"));
     let explained = succeed(place, &["explain", "max/points/clients1"]).out;
     assert!(explained.starts_with("! ") && explained.contains("failed"), "{explained}");
 }
 
+/// Commits that wait for a slow disk leave another client no time to take the lock.
+const NO_DISK: &str = "sqlite:loaded.db?synchronous=off";
+
 /// Takes the lock of a SQLite database for some seconds, so that nobody else writes.
 fn hold(database: &Path, length: Duration) {
     let other = rusqlite::Connection::open(database).unwrap();
-    other.busy_timeout(Duration::from_secs(10)).unwrap();
+    other.busy_timeout(Duration::from_secs(300)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::sleep(length);
     other.execute_batch("ROLLBACK").unwrap();
@@ -151,7 +154,7 @@ fn a_standstill_is_named_by_a_sweep() {
     let place = loaded();
     let place = place.path();
     let sweep = ["sweep", "max", "--of", "clients", "--from", "2", "--to", "2", "--until", "tps>0.1"];
-    let short = ["--db", "sqlite:loaded.db", "-w", "1", "--mix", "payment=100", "--ramp-up", "0s", "--duration", "10s"];
+    let short = ["--db", NO_DISK, "-w", "1", "--mix", "payment=100", "--ramp-up", "0s", "--duration", "10s"];
     let mut working = start(graymark(place, &[&sweep[..], &short, &["--out", "max"]].concat()));
     working.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(2));
@@ -170,7 +173,7 @@ fn a_standstill_is_named_by_a_sweep() {
 fn a_stage_in_which_nothing_completed_is_a_standstill() {
     let place = loaded();
     let place = place.path();
-    let stages = ["run", "--db", "sqlite:loaded.db", "--mix", "payment=100", "--stages", "1,2,1"];
+    let stages = ["run", "--db", NO_DISK, "--mix", "payment=100", "--stages", "1,2,1"];
     let short = ["--stage-duration", "4s", "--ramp-up", "0s", "--check", "none", "--out", "staged"];
     let mut working = start(graymark(place, &[&stages[..], &short].concat()));
     working.wait_for("run: measurement");

@@ -11,7 +11,7 @@ use crate::support::command::{json_file, run, succeed};
 fn repeats_have_inputs_of_their_own_and_come_to_a_mean_with_its_interval() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let work = ["run", "--db", "simulated:service=2ms", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
+    let work = ["run", "--db", "simulated:service=2ms", "--clients", "2", "--ramp-up", "0s", "--duration", "4s"];
     let three = ["--repeats", "3", "--name", "often", "--out", "often", "--json"];
     let reported = succeed(place, &[&work[..], &three].concat()).json();
     let runs = reported["runs"].as_array().unwrap();

@@ -120,7 +120,7 @@ fn a_record_that_was_killed_before_its_check_is_no_baseline() {
     let summary = json_file(&killed, file::SUMMARY);
     assert_eq!(summary["consistency"]["unchecked"], "the command ended before the check");
     let whole =
-        ["run", "--db", "sqlite:loaded.db?synchronous=off", "--ramp-up", "0s", "--duration", "2s", "--check", "after"];
+        ["run", "--db", "sqlite:loaded.db?synchronous=off", "--ramp-up", "0s", "--duration", "6s", "--check", "after"];
     succeed(place.path(), &[&whole[..], &["--out", "whole"]].concat());
     assert_eq!(json_file(&place.path().join("whole"), file::SUMMARY)["consistency"]["unchecked"], Value::Null);
 
@@ -147,7 +147,8 @@ fn a_database_that_swallows_rows_is_not_told_as_away() {
     let trigger = "CREATE TRIGGER swallow BEFORE INSERT ON history BEGIN SELECT RAISE(IGNORE); END";
     database.execute_batch(trigger).unwrap();
     drop(database);
-    let arguments = ["run", "--db", "sqlite:loaded.db", "--duration", "3s", "--ramp-up", "0s", "--check", "none"];
+    let db = "sqlite:loaded.db?synchronous=off";
+    let arguments = ["run", "--db", db, "--duration", "6s", "--ramp-up", "0s", "--check", "none"];
     let done = run(place.path(), &[&arguments[..], &["--out", "record", "--json"]].concat());
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.err.contains("was given up, as a committed transaction's reply"), "{done:?}");

@@ -32,7 +32,7 @@ fn copy(from: &Path, to: &Path, number: usize, figure: f64) {
 fn a_step_in_a_history_is_found_with_what_came_in_there() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let bench = ["bench", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s", "--out", "first"];
+    let bench = ["bench", "--db", "simulated:service=1ms", "--duration", "4s", "--ramp-up", "0s", "--out", "first"];
     succeed(place, &bench);
     for number in 0..28 {
         let level = if number < 14 { 1_000.0 } else { 920.0 };

@@ -24,14 +24,14 @@ fn candidate<'a>(found: &'a Value, name: &str) -> &'a Value {
     found["candidates"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()
 }
 
-/// A database that answers thirty times as fast with the right setting, and one whose commits would not wait for the
+/// A database that answers three hundred times as fast with the right setting, and one whose commits would not wait for the
 /// disk although its list says nothing of that.
 #[test]
 fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
     let place = TempDir::new().unwrap();
     let place = place.path();
     fs::write(place.join("service.toml"), list(&[("fast", "service", "1ms"), ("odd", "service", "none")])).unwrap();
-    let simulated = ["tune", "--db", "simulated:service=30ms", "-w", "1", "--clients", "1", "--ramp-up", "0s"];
+    let simulated = ["tune", "--db", "simulated:service=300ms", "-w", "1", "--clients", "1", "--ramp-up", "0s"];
     let short = ["--duration", "3s", "--pairs", "4", "--candidates", "service.toml", "--out", "graymark-runs/tune"];
     let done = succeed(place, &[&simulated[..], &short, &["--name", "spring", "--json"]].concat());
     let found = done.json();
@@ -49,7 +49,7 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
 
     fs::write(place.join("lossy.toml"), list(&[("lossy", "synchronous", "off")])).unwrap();
     let sqlite = ["tune", "debitcredit", "--db", "sqlite:x.db", "--candidates", "lossy.toml", "--out", "lossy"];
-    let found = succeed(place, &[&sqlite[..], &["--duration", "3s", "--ramp-up", "0s", "--json"]].concat()).json();
+    let found = succeed(place, &[&sqlite[..], &["--duration", "6s", "--ramp-up", "0s", "--json"]].concat()).json();
     assert_eq!((&found["decision"], &found["settings"]), (&"no_winner".into(), &serde_json::json!({})), "{found}");
     let why = candidate(&found, "lossy")["why"].as_str().unwrap();
     assert!(why.contains("may lose commits") && why.contains("synchronous=off"), "{why}");
@@ -64,7 +64,7 @@ fn a_start_whose_transactions_fail_is_named_first() {
     let place = TempDir::new().unwrap();
     let place = place.path();
     let tune = ["tune", "debitcredit", "--db", "sqlite:x.db", "-b", "1", "--clients", "2", "--only", "cache-64"];
-    let short = ["--ramp-up", "0s", "--duration", "2s", "--pairs", "4", "--budget", "20m", "--out=graymark-runs/tune"];
+    let short = ["--ramp-up", "0s", "--duration", "4s", "--pairs", "4", "--budget", "20m", "--out=graymark-runs/tune"];
     let mut working = start(graymark(place, &[&tune[..], &short].concat()));
     working.wait_for("run: measurement");
     fail_half_of_history(&place.join("x-w1.db"));
