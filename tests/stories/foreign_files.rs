@@ -15,7 +15,7 @@ use crate::support::command::{graymark, run, start, succeed};
 fn a_sweep_removes_only_what_it_created() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let short = ["--ramp-up", "0s", "--duration", "2s", "--clients", "1", "--pace", "none", "--db", "sqlite:x.db"];
+    let short = ["--ramp-up", "0s", "--duration", "8s", "--clients", "1", "--pace", "none", "--db", "sqlite:x.db"];
     let sweep = [&["sweep", "max", "--of", "warehouses", "--to", "1", "--until", "tps>1", "--out=max"], &short[..]];
     let sweep = sweep.concat();
     let theirs = |path: &str| {
@@ -53,7 +53,7 @@ fn a_sweep_removes_only_what_it_created() {
     assert!(!place.join("x-w1.db").exists());
 
     let grid = ["sweep", "grid", "debitcredit", "warehouses=1", "clients=1", "--db=sqlite:x.db", "--out=grid"];
-    succeed(place, &[&grid[..], &["--ramp-up", "0s", "--duration", "2s"]].concat());
+    succeed(place, &[&grid[..], &["--ramp-up", "0s", "--duration", "8s"]].concat());
     assert!(!place.join("x-w1.db").exists());
     theirs("x-w1.db");
     theirs("other/x-w1.db");

@@ -177,7 +177,7 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
 
     // What it advises serves every command, whatever the name.
     let own = at("My%20%22own%22%27s");
-    let quick = ["--clients", "2", "--ramp-up", "0s", "--duration", "3s"];
+    let quick = ["--clients", "2", "--ramp-up", "0s", "--duration", "6s"];
     succeed(place.path(), &["load", "-w", "1", "--foreign-keys", "--db", &own]);
     succeed(place.path(), &["check", "--db", &own]);
     for via in ["procedures", "statements"] {

@@ -45,8 +45,11 @@ fn a_run_ends(signal: Signal) {
     assert!(done.err.contains("graymark: stopping"), "{done:?}");
     let summary = done.json();
     assert_eq!(summary["interrupted"], true);
-    assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
-    assert!(summary["database"]["new_orders"].as_i64().unwrap() > 0, "{summary}");
+    let database = &summary["database"];
+    // A count that this machine cannot end in time is left out, and named.
+    let late = database["uncounted"].as_str().is_some_and(|why| why.contains("when the run was stopped"));
+    assert!(if late { database["agrees"].is_null() } else { database["agrees"] == true }, "{database}");
+    assert!(late || database["new_orders"].as_i64() > Some(0), "{summary}");
     let interval = summary["interval_s"].as_f64().unwrap();
     assert!(interval > 0.0 && interval < 3_600.0, "{interval}");
     assert_eq!(summary["verdict"]["valid"], false);
@@ -89,7 +92,7 @@ fn a_run_that_was_started_with_sighup_ignored_goes_on() {
     let place = loaded();
     let mut command = Command::new("/bin/sh");
     let script = format!(
-        "trap '' HUP; exec {} run --db sqlite:loaded.db --ramp-up 0s --duration 3s --check none --json",
+        "trap '' HUP; exec {} run --db sqlite:loaded.db --ramp-up 0s --duration 8s --check none --json",
         env!("CARGO_BIN_EXE_graymark")
     );
     command.args(["-c", &script]).current_dir(place.path());
@@ -381,7 +384,10 @@ fn a_run_on_a_locked_sqlite_ends_on_sigint() {
     assert_eq!(done.code, INTERRUPTED, "{done:?}");
     let summary = done.json();
     assert!(summary["connections"]["abandoned"].as_u64().unwrap() > 0, "{}", summary["connections"]);
-    assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+    let database = &summary["database"];
+    // A count that this machine cannot end in time is left out, and named.
+    let late = database["uncounted"].as_str().is_some_and(|why| why.contains("when the run was stopped"));
+    assert!(if late { database["agrees"].is_null() } else { database["agrees"] == true }, "{database}");
     assert_eq!(json_file(&place.path().join("record"), file::SUMMARY), summary);
 }
 
@@ -393,7 +399,7 @@ fn a_run_behind_a_locked_row_ends_by_itself() {
     let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     let arguments =
-        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--timeout", "15s", "--json"];
+        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "25s", "--timeout", "15s", "--json"];
     let mut run = start(graymark(place.path(), &[&arguments[..], &["--out", "record"]].concat()));
     run.wait_for("run: measurement");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

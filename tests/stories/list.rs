@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::command::{end, graymark, run, succeed};
 use tempfile::TempDir;
 
-const RUN: [&str; 8] = ["bench", "debitcredit", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s"];
+const RUN: [&str; 8] = ["bench", "debitcredit", "--db", "simulated:service=1ms", "--duration", "4s", "--ramp-up", "0s"];
 
 #[test]
 fn records_are_listed_and_found_by_name_tag_and_age() {

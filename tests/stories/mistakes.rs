@@ -270,10 +270,10 @@ fn kill_a_load(place: &Path, db: &str) {
         load.wait_for("load: keys");
         load.signal(Signal::SIGKILL);
         let (_, done) = load.end();
-        if done.code.is_none() {
+        if done.code.is_none() && run(place, &["check", "--db", db]).err.contains("is incomplete") {
             return;
         }
-        assert_eq!(done.code, Some(0), "{done:?}");
+        assert!(matches!(done.code, None | Some(0)), "{done:?}");
         succeed(place, &["drop", "--db", db]);
     }
     panic!("no load was killed in time");
@@ -299,7 +299,7 @@ fn places_that_cannot_take_a_record() {
     fs::write(place.path().join("full/old"), "kept").unwrap();
     fs::write(place.path().join("file"), "kept").unwrap();
     let out = |directory: &str| {
-        let plan = ["--duration", "1s", "--ramp-up", "0s", "--check", "none"];
+        let plan = ["--duration", "6s", "--ramp-up", "0s", "--check", "none"];
         run(place.path(), &[&["run", "--db", "sqlite:loaded.db", "--out", directory], &plan[..]].concat())
     };
     out("full").refused(USAGE, &["full is not empty", "--out"]);
@@ -559,7 +559,7 @@ fn a_postgres_with_a_password() {
     run(place.path(), &["run", "--db", &nowhere]).refused(DATABASE, &["no database `nowhere`", "createdb nowhere"]);
 
     // The right one works and is nowhere to be seen: `open:secret`, percent-encoded in the URL.
-    let short = ["--duration", "1s", "--ramp-up", "0s", "--check", "none"];
+    let short = ["--duration", "5s", "--ramp-up", "0s", "--check", "none"];
     let right = url(":open%3Asecret");
     let bench = [&["bench", "--db", &right, "--out", "record"], &short[..]].concat();
     let mut working = start(graymark(place.path(), &bench));

@@ -434,7 +434,7 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
     let url = server.url();
     let with =
         |url: &str, arguments: &[&str]| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
-    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "4s", "--json", "--check", "none"];
+    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "6s", "--json", "--check", "none"];
     let run = [&run[..], &["--rate", "20", "--mix", "new_order=1,payment=1"]].concat();
     let procedures = |url: &str| {
         let done = with(url, &run);

@@ -109,7 +109,8 @@ async fn until_waiting(watcher: &mut mysql_async::Conn, statement: &str) {
     let query = "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for % metadata lock' \
                  AND info LIKE ?";
     let words = format!("%{statement}%");
-    for _ in 0..1_000 {
+    let began = std::time::Instant::now();
+    while began.elapsed() < support::command::PATIENCE {
         let waiting: Option<u64> = watcher.exec_first(query, (&words,)).await.unwrap();
         if waiting == Some(1) {
             return;

@@ -268,7 +268,7 @@ fn every_default_in_help_is_the_one_that_counts() {
 #[test]
 fn a_dry_run_can_be_saved_and_run() {
     let place = TempDir::new().unwrap();
-    let typed = ["--db", "simulated:service=1ms", "-w", "2", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
+    let typed = ["--db", "simulated:service=1ms", "-w", "2", "--clients", "2", "--ramp-up", "0s", "--duration", "4s"];
     let reported = succeed(place.path(), &[&["run", "--seed", "7", "--dry-run"], &typed[..]].concat());
     fs::write(place.path().join("plan.toml"), &reported.out).unwrap();
     assert_eq!(succeed(place.path(), &["run", "--plan", "plan.toml", "--dry-run"]).out, reported.out);

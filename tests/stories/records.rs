@@ -121,7 +121,7 @@ fn plans_of_earlier_versions_run_again() {
             let plan = place.path().join(run).join(file::PLAN).display().to_string();
             let done = succeed(
                 place.path(),
-                &["bench", "--plan", &plan, "--db", "simulated:service=1ms", "--duration", "1s", "--out", "again"],
+                &["bench", "--plan", &plan, "--db", "simulated:service=1ms", "--duration", "4s", "--out", "again"],
             );
             assert!(done.out.contains("p50"), "{done:?}");
             let summary = json_of(&place.path().join("again").join(file::SUMMARY));
@@ -135,7 +135,7 @@ fn plans_of_earlier_versions_run_again() {
 #[test]
 fn records_are_what_their_schemas_say() {
     let place = TempDir::new().unwrap();
-    let fresh = ["bench", "-w", "1", "--duration", "3s", "--ramp-up", "0s", "--clients", "2", "--out", "fresh"];
+    let fresh = ["bench", "-w", "1", "--duration", "8s", "--ramp-up", "0s", "--clients", "2", "--out", "fresh"];
     succeed(place.path(), &fresh);
     let kept = versions().into_iter().flat_map(|version| RUNS.map(|run| version.join(run)));
     for record in kept.chain([place.path().join("fresh")]) {

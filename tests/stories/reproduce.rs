@@ -19,7 +19,7 @@ db = "sqlite:bank.db?synchronous=off"
 minutes = 1
 notes = ["Another machine."]
 [values]
-time = { usual = "2", full = "600", scaled = true }
+time = { usual = "6", full = "600", scaled = true }
 [[step]]
 id = "load"
 why = "fills the bank"
@@ -57,7 +57,7 @@ fn a_document_is_repeated_and_told_beside_its_own_figures() {
     let place = TempDir::new().unwrap();
     let paper = paper(place.path());
     let listed = succeed(place.path(), &["reproduce", &paper, "--dry-run"]).out;
-    assert!(listed.contains("graymark run debitcredit --clients 2 --ramp-up 0s --duration 2s"), "{listed}");
+    assert!(listed.contains("graymark run debitcredit --clients 2 --ramp-up 0s --duration 6s"), "{listed}");
     assert!(!place.path().join("there").exists());
 
     let done = succeed(place.path(), &["reproduce", &paper, "--out", "there", "--minutes", "0.5", "--json"]);

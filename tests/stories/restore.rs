@@ -87,7 +87,7 @@ fn story(url: &str, again: &str, options: &[&str], sums: impl Fn() -> Sums, stra
         assert_eq!(undone[1].as_u64().unwrap() == 0, undone[0] == "item", "{undone}");
     }
 
-    work(url, "1s");
+    work(url, "4s");
     let worked = sums();
     for step in ["stock quantities", "orders", "district"] {
         kill_at(url, step);
@@ -210,7 +210,7 @@ fn bank_story(url: &str, profile: &str, sums: impl Fn() -> Sums) {
         "--ramp-up",
         "0s",
         "--duration",
-        "2s",
+        "4s",
         "--pace",
         "none",
         "--json",
@@ -318,7 +318,7 @@ fn what_others_did_is_not_called_restored() {
     let file = place.path().join("tpcc.db");
     let url = format!("sqlite:{}?synchronous=off", file.display());
     load(&url, "1", &[]);
-    work(&url, "1s");
+    work(&url, "4s");
     let stranger = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
     let fails = |names: &[&str]| {
         let done = run(Path::new("."), &["restore", "tpcc", "--db", &url]);

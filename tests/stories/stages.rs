@@ -38,10 +38,10 @@ fn staged(place: &Path, db: &str, stages: &str) -> Value {
 #[test]
 fn a_ramp_up_that_does_not_become_steady_ends_at_its_limit_and_says_so() {
     let place = TempDir::new().unwrap();
-    let arguments = ["bench", "--db", "simulated:service=5ms", "--ramp-up", "auto:1s", "--duration", "1s", "--json"];
+    let arguments = ["bench", "--db", "simulated:service=5ms", "--ramp-up", "auto:1s", "--duration", "4s", "--json"];
     let done = succeed(place.path(), &arguments);
     let summary = done.json();
-    assert_eq!((summary["ramp_up_s"].as_f64(), summary["interval_s"].as_f64()), (Some(1.0), Some(1.0)));
+    assert_eq!((summary["ramp_up_s"].as_f64(), summary["interval_s"].as_f64()), (Some(1.0), Some(4.0)));
     assert_eq!(summary["ramp_up_auto"]["steady"], false);
     assert!(done.err.contains("not steady within the limit"), "{}", done.err);
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
@@ -221,7 +221,7 @@ fn warm(place: &Path, db: &str, population: u64) {
             "--ramp-up",
             "0s",
             "--duration",
-            "1s",
+            "5s",
             "--check",
             "none",
             "--out",
@@ -357,7 +357,7 @@ fn among_other_years(place: &Path) {
 #[test]
 fn a_warm_up_of_nothing_is_reported() {
     let place = TempDir::new().unwrap();
-    let arguments = ["run", "--db", "simulated:", "--warm", "random", "--ramp-up", "0s", "--duration", "1s", "--json"];
+    let arguments = ["run", "--db", "simulated:", "--warm", "random", "--ramp-up", "0s", "--duration", "4s", "--json"];
     let summary = succeed(place.path(), &arguments).json();
     assert_eq!(summary["maintenance_notes"][0], "a simulated database has no rows to read");
 }
@@ -369,7 +369,7 @@ fn a_run_is_priced() {
     let place = TempDir::new().unwrap();
     fs::write(place.path().join("price.toml"), PRICE).unwrap();
     let arguments =
-        ["run", "--db", "simulated:service=5ms", "--ramp-up", "0s", "--duration", "1s", "--out", "record", "--json"];
+        ["run", "--db", "simulated:service=5ms", "--ramp-up", "0s", "--duration", "4s", "--out", "record", "--json"];
     let summary = succeed(place.path(), &[&arguments[..], &["--price", "price.toml"]].concat()).json();
     let price = &summary["price"];
     // 2 × (999.99 + 3 × 0.01) is 2,000.04.
@@ -390,7 +390,7 @@ fn a_run_is_priced() {
 #[test]
 fn a_record_is_priced_later_and_nothing_measured_changes() {
     let place = TempDir::new().unwrap();
-    let arguments = ["run", "--db", "simulated:service=5ms", "--ramp-up", "0s", "--duration", "1s", "--out", "record"];
+    let arguments = ["run", "--db", "simulated:service=5ms", "--ramp-up", "0s", "--duration", "4s", "--out", "record"];
     succeed(place.path(), &arguments);
     let record = place.path().join("record");
     let files = || {

@@ -55,7 +55,7 @@ fn given_directories_hold_the_tables_and_are_refused_where_they_would_be_copied(
     }
     let directories = format!("stripes={0}/a,{0}/b", place.path().display());
     let url = format!("postgres:local?fsync=off&data=db&{directories}");
-    let few = ["--clients", "2", "--ramp-up", "0s", "--duration", "3s"];
+    let few = ["--clients", "2", "--ramp-up", "0s", "--duration", "8s"];
     succeed(place.path(), &[&["bench", "debitcredit", "--db", &url][..], &few].concat());
     for disk in ["a", "b"] {
         let bytes: u64 = files(&place.path().join(disk)).iter().map(|file| file.metadata().unwrap().len()).sum();

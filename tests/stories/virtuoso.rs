@@ -23,7 +23,7 @@ use tokio::runtime::Runtime;
 /// How long a session is watched that ought to wait for another one.
 const WATCHED: Duration = Duration::from_millis(300);
 /// How long one that ought to go on may take to do so, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Whether a session that changes a row goes on within `limit` while another one, at `isolation`, has read it and is
 /// not done.

@@ -354,7 +354,7 @@ fn a_cut_connection_at_a_commit_is_looked_up() {
     let mut working = start(graymark(place.path(), &[&arguments[..], &rest].concat()));
     working.wait_for("run: measurement");
     for what in [Swallowed::Replies, Swallowed::Requests] {
-        wire.wait_for_replies(100);
+        wire.wait_for_replies(20);
         wire.swallow(what);
         wire.wait_for_swallowed(2);
         wire.cut();
@@ -420,7 +420,7 @@ fn passwords_and_tokens_are_not_shown() {
     let (server, place) = (YdbServer::with_login(Some(("ann", PASSWORD))), TempDir::new().unwrap());
     let of = |login: &str| format!("ydb://{login}127.0.0.1:{}/local", server.port);
     let url = of(&format!("ann:{PASSWORD}@"));
-    let bench = ["bench", "debitcredit", "-b", "1", "--ramp-up", "0s", "--duration", "1s", "--out", "record", "--db"];
+    let bench = ["bench", "debitcredit", "-b", "1", "--ramp-up", "0s", "--duration", "4s", "--out", "record", "--db"];
     let done = succeed(place.path(), &[&bench[..], &[&url]].concat());
     let mut shown = format!("{}{}", done.out, done.err);
     for (url, variable) in [(of(""), None), (of("ann:wr0ng@"), None), (of("ann@"), Some(("YDB_PASSWORD", "wr0ng")))] {

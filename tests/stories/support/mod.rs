@@ -238,6 +238,11 @@ pub async fn mysql_checksums<W: Workload>(url: &str) -> Vec<(String, String)> {
     use mysql_async::prelude::Queryable;
     let target = mysql::connect::Target::parse(url, &|_| None).unwrap();
     let mut client = target.connect(Some(target.database(W::NAME)), &[]).await.unwrap();
+    // Of one moment, even if somebody commits meanwhile.
+    for sql in ["SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT"]
+    {
+        client.query_drop(sql).await.unwrap();
+    }
     let mut sums = Vec::new();
     for table in W::TABLES {
         let columns: Vec<String> =

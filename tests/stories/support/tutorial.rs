@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// The commands in a page's blocks of code: the words of each after `graymark`, and the paths of the JSON that it hands
-/// to `jq`. A scale or a duration is shortened: TUTORIAL_DURATION and TUTORIAL_SCALE set others than 3 s and 1.
+/// to `jq`. A scale or a duration is shortened: TUTORIAL_DURATION and TUTORIAL_SCALE set others than 5 s and 1.
 pub fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page)).unwrap();
     let text = text.replace("\\\n", " ").replace("|\n", "| ");
@@ -17,7 +17,7 @@ fn command(line: &str) -> (Vec<String>, Vec<String>) {
     let (typed, piped) = line.split_once('|').unwrap_or((line, ""));
     let mut words: Vec<String> = typed.split_whitespace().skip(1).map(str::to_owned).collect();
     if words[0] == "bench" {
-        words = shortened(&words, &[("--duration", "TUTORIAL_DURATION", "3s"), ("-w", "TUTORIAL_SCALE", "1")]);
+        words = shortened(&words, &[("--duration", "TUTORIAL_DURATION", "5s"), ("-w", "TUTORIAL_SCALE", "1")]);
     }
     let paths = piped.split(['\'', ',', ' ']).filter_map(|path| path.strip_prefix('.'));
     (words, paths.map(|path| format!("/{}", path.replace('.', "/"))).collect())
