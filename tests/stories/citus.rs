@@ -79,7 +79,7 @@ fn tpcc_is_loaded_run_both_ways_checked_restored_and_dropped() {
     });
     // The check at the end is of both.
     for (via, check) in [("procedures", "none"), ("statements", "after")] {
-        let times = ["--via", via, "--clients", "4", "--ramp-up", "0s", "--duration", "4s", "--check", check];
+        let times = ["--via", via, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--check", check];
         let done = well("run", &[&times[..], &STEADY, &["--allow-errors", "0%", "--out", via, "--json"]].concat());
         let summary = done.json();
         is_well(&summary);
@@ -115,7 +115,7 @@ fn debitcredit_is_loaded_run_both_ways_checked_restored_and_dropped() {
     let well = |command: &str, more: &[&str]| succeed(place, &[&[command, "debitcredit", "--db", &db], more].concat());
     well("load", &["-b", "6", "--seed", "5", "--foreign-keys"]);
     for (via, check) in [("procedures", "none"), ("statements", "after")] {
-        let times = ["--via", via, "--clients", "4", "--ramp-up", "0s", "--duration", "4s", "--check", check];
+        let times = ["--via", via, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--check", check];
         let summary = well("run", &[&times[..], &STEADY, &["--out", via, "--json"]].concat()).json();
         is_well(&summary);
         // Of the accounts of other branches, 15 of 100, about half are on the other node.

@@ -14,11 +14,17 @@ use tempfile::TempDir;
 
 /// A short run: what it says of durability, its first lines of text and its rule.
 fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
-    durability_if(place, url, record, || {})
+    durability_if(place, url, record, "5s", || {})
 }
 
 /// The same, of a run during whose measurement something happens.
-fn durability_if(place: &Path, url: &str, record: &str, happens: impl FnOnce()) -> (Value, Vec<String>, Value) {
+fn durability_if(
+    place: &Path,
+    url: &str,
+    record: &str,
+    lasts: &str,
+    happens: impl FnOnce(),
+) -> (Value, Vec<String>, Value) {
     let arguments = [
         "run",
         "--full",
@@ -29,7 +35,7 @@ fn durability_if(place: &Path, url: &str, record: &str, happens: impl FnOnce()) 
         "--ramp-up",
         "0s",
         "--duration",
-        "5s",
+        lasts,
         "--rate",
         "20",
         "--mix",
@@ -125,7 +131,7 @@ fn postgresql_that_does_not_wait_for_the_disk_is_reported() {
         runtime.block_on(async { support::client(&url).await.batch_execute(sql).await.unwrap() });
     };
     let change = "synchronous_commit from on to off";
-    let found = durability_if(place.path(), &url, "changed", || {
+    let found = durability_if(place.path(), &url, "changed", "20s", || {
         does("ALTER ROLE CURRENT_USER SET synchronous_commit = off");
     });
     changes(found, "synchronous_commit=off", change);
@@ -151,7 +157,8 @@ fn mariadb_that_does_not_wait_for_the_disk_is_reported() {
         runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
     };
     let change = "innodb_flush_log_at_trx_commit from 1 to 0";
-    let found = durability_if(place.path(), &url, "changed", || does("SET GLOBAL innodb_flush_log_at_trx_commit = 0"));
+    let found =
+        durability_if(place.path(), &url, "changed", "20s", || does("SET GLOBAL innodb_flush_log_at_trx_commit = 0"));
     changes(found, "innodb_flush_log_at_trx_commit=0", change);
     for value in ["0", "2"] {
         does(&format!("SET GLOBAL innodb_flush_log_at_trx_commit = {value}"));

@@ -49,9 +49,9 @@ fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
     let (Some(()), Some(())) = (require_mariadb(), found(galera())) else { return };
     let place = TempDir::new().unwrap();
     let load = ["bench", "debitcredit", "--db", "mysql:local?nodes=3&buffers=64MB", "-b", "1", "--seed", "5"];
-    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "90s", "--reconnect-for", "5m"];
+    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "150s", "--reconnect-for", "5m"];
     let times = [&times[..], &["--rate", "100", "--arrivals", "constant"]].concat();
-    let faults = ["--fault", "2s: kill node 2", "--fault", "12s: partition node 3 for 8s"];
+    let faults = ["--fault", "2s: kill node 2", "--fault", "60s: partition node 3 for 8s"];
     let fault = ["--check", "after", "--allow-errors", "1%", "--out", "record", "--json"];
     let done = bench(place.path(), &[&load[..], &times, &faults, &fault].concat());
     let summary = done.json();

@@ -27,7 +27,7 @@ ALTER TABLE tpcc.order_line DROP CONSTRAINT order_line_pkey CASCADE;
 /// A run of New-Orders, of all keys.
 fn new_orders(place: &Path, url: &str, record: &str, level: &str) -> Done {
     let usual = ["run", "--db", url, "--history", "100%", "--mix", "new_order=1", "--clients", "8", "--ramp-up", "0s"];
-    let more = ["--duration", "2s", "--check", "none", "--allow-errors", "100%", "--json", "--out", record];
+    let more = ["--duration", "6s", "--check", "none", "--allow-errors", "100%", "--json", "--out", record];
     run(place, &[&usual[..], &more, &["--isolation", level]].concat())
 }
 
@@ -41,7 +41,7 @@ fn anomalies(done: &Done) -> Value {
 fn a_run_with_a_history_shows_no_anomaly_and_one_without_has_none() {
     let place = loaded();
     let place = place.path();
-    let usual = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "2s", "--check", "none", "--json"];
+    let usual = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "8s", "--check", "none", "--json"];
     let done = succeed(place, &[&usual[..], &["--out", "kept", "--history", "100%"]].concat());
     assert_eq!(anomalies(&done), serde_json::json!({}));
     let all = json_file(&place.join("kept"), "summary.json")["history"].clone();
@@ -77,10 +77,10 @@ fn order_numbers_of_a_postgres_that_looks_before_it_waits_are_found() {
 fn reads_from_a_standby_that_lags_behind_are_found_stale() {
     let Some(()) = require_postgres() else { return };
     let place = open_directory();
-    let settings = "standbys=1&sync=off&fsync=off&shared_buffers=64MB&recovery_min_apply_delay=12s";
+    let settings = "standbys=1&sync=off&fsync=off&shared_buffers=64MB&recovery_min_apply_delay=25s";
     let url = format!("postgres:local?data={}&{settings}", place.path().join("data").display());
     let load = ["bench", "tpcc", "--db", &url, "-w", "1", "--read-only-on", "standby"];
-    let times = ["--clients", "4", "--ramp-up", "0s", "--duration", "8s", "--check", "none"];
+    let times = ["--clients", "4", "--ramp-up", "0s", "--duration", "20s", "--check", "none"];
     let kept = ["--mix", "new_order=1,order_status=1", "--history", "100%", "--json"];
     // Somebody has to ask for a customer who has just ordered: on a busy machine a run may be too short for that.
     let runs = (0..10).map(|_| run(place.path(), &[&load[..], &times, &kept].concat()));

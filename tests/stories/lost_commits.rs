@@ -23,7 +23,7 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let place = TempDir::new().unwrap();
     // A little load leaves the machine free for other tests, and time for the sessions to come back.
     let load: &[&str] = match workload {
-        "tpcc" => &["--pace", "standard*0.015", "--duration", "100s"],
+        "tpcc" => &["--pace", "standard*0.015", "--duration", "160s"],
         _ => &["--rate", "150", "--duration", "60s"],
     };
     let run = ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--out", "record", "--json"];

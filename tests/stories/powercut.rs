@@ -93,12 +93,12 @@ fn torn_pages_that_the_log_cannot_mend_are_found() {
     };
     let Some(whole) = with("whole", "3", "full_page_writes=on") else { return };
     assert_eq!(whole.code, Some(0), "{whole:?}");
-    let torn = with("torn", "9", "full_page_writes=off").unwrap();
+    let torn = with("torn", "18", "full_page_writes=off").unwrap();
     assert_eq!(torn.code, Some(1), "{torn:?}");
     let torn = torn.json();
     assert_eq!(state(&torn, "durability: power"), Value::from("broken"));
     let crashes = torn["crashes"].as_array().unwrap();
-    assert_eq!(crashes.len(), 9, "a broken database is taken back, and the series goes on");
+    assert_eq!(crashes.len(), 18, "a broken database is taken back, and the series goes on");
     // A cut that tears pages of indexes only is not noticed, and damages what comes after it.
     let unnoticed = |crash: &&Value| crash["power"]["loss"] != "whole" && crash["power"]["taken_back"] != true;
     let sound = crashes.iter().take_while(|crash| !unnoticed(crash));

@@ -63,7 +63,7 @@ fn the_key_q_ends_a_run_cleanly() {
 #[test]
 fn what_is_no_terminal_is_reported() {
     let place = TempDir::new().unwrap();
-    let work = ["run", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s", "--out", "record"];
+    let work = ["run", "--db", "simulated:service=1ms", "--duration", "5s", "--ramp-up", "0s", "--out", "record"];
     succeed(place.path(), &work);
     run(place.path(), &["watch", "record"]).refused(2, &["graymark watch needs a terminal", "graymark report"]);
     run(place.path(), &["watch", "nothing"]).refused(2, &["no record named nothing", "graymark list"]);
