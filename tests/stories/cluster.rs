@@ -28,7 +28,7 @@ fn a_standby_takes_the_place_of_a_killed_primary_and_nothing_is_lost() {
     let data = place.path().join("data");
     let url = format!("postgres:local?standbys=2&data={}&{SMALL}", data.display());
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5", "--check", "both"];
-    let times = ["--ramp-up", "0s", "--duration", "45s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "60s", "--reconnect-for", "5m", "--out", "record", "--json"];
     let times = [&times[..], &STEADY].concat();
     let parted = ["--fault", "5s: partition node 1 for 1500ms"];
     let faults = ["--fault", "15s: kill standby for 100ms", "--fault", "15500ms: kill primary"];

@@ -264,8 +264,8 @@ fn every_condition_has_a_fault_of_its_own() {
 #[test]
 fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one() {
     let place = loaded();
-    let judged = |record: &str| {
-        let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "3s", "--check", "both", "--out", record];
+    let judged = |record: &str, lasts: &str| {
+        let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", lasts, "--check", "both", "--out", record];
         run(place.path(), &[&["run", "--db", "sqlite:loaded.db?synchronous=off"], &plan[..], &STEADY].concat());
         let summary = json_file(&place.path().join(record), "summary.json");
         let clauses = summary["verdict"]["clauses"].as_array().unwrap();
@@ -277,9 +277,9 @@ fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one(
         (summary["initial_rows"]["orders"].as_u64().unwrap(), rule)
     };
     let does = |sql: &str| Connection::open(place.path().join("loaded.db")).unwrap().execute_batch(sql).unwrap();
-    let (orders, fresh) = judged("fresh");
+    let (orders, fresh) = judged("fresh", "12s");
     assert!(orders == 30_000 && fresh["state"] == "held", "{fresh}");
-    let (orders, worked) = judged("worked");
+    let (orders, worked) = judged("worked", "4s");
     assert!(orders > 30_000 && worked["state"] == "not tested", "{worked}");
     assert!(worked["note"].as_str().unwrap().contains("restore it"), "{worked}");
     succeed(place.path(), &["restore", "--db", "sqlite:loaded.db"]);
@@ -287,6 +287,6 @@ fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one(
         "CREATE TABLE kept_lines AS SELECT * FROM order_line WHERE ol_i_id % 50 = 0; DELETE FROM order_line WHERE \
          ol_i_id % 50 = 0",
     );
-    let (orders, damaged) = judged("damaged");
+    let (orders, damaged) = judged("damaged", "4s");
     assert!(orders == 30_000 && damaged["state"] == "broken", "{damaged}");
 }

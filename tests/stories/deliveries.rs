@@ -23,7 +23,7 @@ use tempfile::TempDir;
 const CLOCKS: i64 = 5_000_000;
 /// Ten terminals that send some 80 transactions a second.
 const PACED: [&str; 10] =
-    ["--pace", "standard*0.005", "--clients", "4", "--ramp-up", "1s", "--duration", "8s", "--seed", "5"];
+    ["--pace", "standard*0.005", "--clients", "4", "--ramp-up", "1s", "--duration", "20s", "--seed", "5"];
 
 /// W_ID, D_ID and O_ID.
 type Order = (i32, i32, i32);
@@ -168,7 +168,7 @@ fn at_work(place: &Path, duration: &str) -> Working {
 fn lines_that_are_lost_break_the_rule() {
     let place = loaded();
     let record = place.path().join("record");
-    let working = at_work(place.path(), "10s");
+    let working = at_work(place.path(), "30s");
     File::options().write(true).truncate(true).open(record.join(file::DELIVERIES)).unwrap();
     let (_, done) = working.end();
     assert_eq!(done.code, Some(0), "{done:?}");
@@ -197,8 +197,8 @@ fn a_killed_run_leaves_the_lines_that_it_had() {
 #[test]
 fn a_run_without_pace_has_no_result_file() {
     let place = loaded();
-    let run =
-        ["run", "--db", "sqlite:loaded.db", "--check", "none", "--clients", "1", "--ramp-up", "0s", "--duration", "3s"];
+    let db = "sqlite:loaded.db?synchronous=off";
+    let run = ["run", "--db", db, "--check", "none", "--clients", "1", "--ramp-up", "0s", "--duration", "6s"];
     let summary = succeed(place.path(), &[&run, &["--out", "record", "--json"][..]].concat()).json();
     assert!(!place.path().join("record").join(file::DELIVERIES).exists());
     assert_eq!(rule(&summary)["state"], "not tested");

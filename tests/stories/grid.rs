@@ -49,7 +49,7 @@ fn killed_again_and_again(place: &Path, arguments: &[&str]) {
     for attempt in 0_u64.. {
         assert!(attempt < 40, "it never ends: {before:?}");
         let mut child = start(graymark(place, arguments));
-        std::thread::sleep(Duration::from_millis(200 + attempt * 733 % (2_900 + 200 * attempt)));
+        std::thread::sleep(Duration::from_millis(400 + 2 * (attempt * 733 % (2_900 + 200 * attempt))));
         let ended = !child.at_work();
         if !ended {
             child.signal(Signal::SIGKILL);
@@ -84,7 +84,7 @@ fn a_grid_killed_at_any_moment_repeats_no_finished_point_and_loses_none() {
         "--ramp-up",
         "0s",
     ];
-    killed_again_and_again(place.path(), &[&arguments[..], &["--duration", "2s", "--out", "grid"]].concat());
+    killed_again_and_again(place.path(), &[&arguments[..], &["--duration", "4s", "--out", "grid"]].concat());
     let sweep = place.path().join("grid");
     let points = points(&sweep);
     let mut seen = points.iter().map(|point| (point.repeat.unwrap(), point.clients.unwrap())).collect::<Vec<_>>();
@@ -106,7 +106,7 @@ fn each_point_begins_with_the_same_database() {
     let db = "sqlite:tpcc.db?synchronous=off";
     let arguments =
         ["sweep", "grid", "clients=1,2", "--db", db, "-w", "1", "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
-    let arguments = [&arguments[..], &["--duration", "3s", "--check", "both", "--out", "grid"]].concat();
+    let arguments = [&arguments[..], &["--duration", "8s", "--check", "both", "--out", "grid"]].concat();
     // Someone else's, by names that a point's copy could have.
     std::fs::create_dir(place.path().join("tpcc-w1-point")).unwrap();
     std::fs::write(place.path().join("tpcc-w1-point/letter"), "dear").unwrap();
@@ -151,8 +151,9 @@ fn each_point_begins_with_the_same_database() {
 fn points_whose_transactions_fail_are_named_in_every_table() {
     let place = open_directory();
     let place = place.path();
-    let grid = ["sweep", "grid", "clients=1,2", "--db", "sqlite:x.db", "-w", "1", "--ramp-up", "0s", "--steady", "0s"];
-    let short = ["--duration", "4s", "--allow-errors", "90%", "--out", "grid"];
+    let db = "sqlite:x.db?synchronous=off";
+    let grid = ["sweep", "grid", "clients=1,2", "--db", db, "-w", "1", "--ramp-up", "0s", "--steady", "0s"];
+    let short = ["--duration", "12s", "--allow-errors", "90%", "--out", "grid"];
     let mut working = start(graymark(place, &[&grid[..], &short].concat()));
     working.wait_for("run: measurement");
     fail_half_of_history(&place.join("x-w1.db"));
@@ -191,7 +192,7 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
         "1",
     ];
     let run =
-        ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "8s", "--out", "grid"];
+        ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "12s", "--out", "grid"];
     // On a busy machine, so few transactions would leave much unread.
     let arguments = [&dimensions[..], &run, &["--warm", "random"]].concat();
     // Killed with its server at work: the second attempt finds one point that is whole, and a copy that is not.

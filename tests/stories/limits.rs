@@ -29,7 +29,7 @@ fn a_refused_value_is_not_repeated_without_end() {
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     let place = TempDir::new().unwrap();
-    succeed(place.path(), &[&SIMULATED[..], &["2s", "--out", "record"]].concat());
+    succeed(place.path(), &[&SIMULATED[..], &["6s", "--out", "record"]].concat());
     for name in ["record.json", "summary.json", "series.csv"] {
         let (file, aside) = (place.path().join("record").join(name), place.path().join("aside"));
         fs::rename(&file, &aside).unwrap();
@@ -67,11 +67,11 @@ fn a_sqlite_file_that_is_removed_ends_the_run() {
 #[test]
 fn tables_that_are_dropped_end_the_run() {
     let place = loaded();
-    let run = ["run", "--db", "sqlite:loaded.db?synchronous=off", "--clients", "1", "--rate", "50", "--ramp-up", "0s"];
-    let run = [&run[..], &["--duration", "15s", "--json"]].concat();
+    let run = ["run", "--db", "sqlite:loaded.db?synchronous=off", "--clients", "1", "--rate", "10", "--ramp-up", "0s"];
+    let run = [&run[..], &["--duration", "40s", "--json"]].concat();
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
-    succeed(place.path(), &["drop", "--db", "sqlite:loaded.db"]);
+    succeed(place.path(), &["drop", "--db", "sqlite:loaded.db?synchronous=off"]);
     let (_, done) = working.end();
     assert_eq!(done.code, Some(1), "{done:?}");
     let summary = done.json();

@@ -11,7 +11,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// How long is measured.
-const SECONDS: &str = "5s";
+const SECONDS: &str = "8s";
 
 fn rate(of: &Value, name: &str) -> f64 {
     of[name].as_f64().unwrap_or_else(|| panic!("{name} in {of}"))

@@ -142,7 +142,9 @@ fn a_killed_sweep_repeats_no_finished_point_and_loses_none() {
 fn an_interrupted_sweep_exits_with_130_and_says_how_to_go_on() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
-    let child = graymark(&search(&[]), &out).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Long enough to be met at its first point.
+    let long = search(&[]).into_iter().map(|word| if word == "5s" { "60s" } else { word }).collect::<Vec<_>>();
+    let child = graymark(&long, &out).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let patience = Instant::now() + Duration::from_secs(120);
     while !out.join("points/w1/events.jsonl").exists() && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(20));
@@ -169,7 +171,7 @@ fn the_largest_number_of_clients_keeps_the_users_constraints() {
     let out = place.path().join("sweep");
     // A client of 20 ms does at most 50 transactions a second, so that four of them always keep this.
     let search = "sweep max --of clients --to 16 --until tps<220,errors<=0 --db simulated:service=20ms --ramp-up 0s \
-        --duration 1s";
+        --duration 4s";
     let search = search.split(' ').collect::<Vec<_>>();
     let mut child = graymark(&search, &out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let patience = Instant::now() + Duration::from_secs(120);

@@ -103,12 +103,12 @@ fn another_client_at_work_is_reported_as_such() {
     // Whoever waits for the disk in a commit lets nobody else in: on a slow one, one of the two would never get its
     // turn.
     let db = "sqlite:loaded.db?synchronous=off";
-    let plan = ["run", "--db", db, "--clients", "1", "--rate", "50", "--ramp-up", "0s", "--check", "none", "--full"];
+    let plan = ["run", "--db", db, "--clients", "1", "--rate", "10", "--ramp-up", "0s", "--check", "none", "--full"];
     // Long enough for the other one to come and go, on a busy machine, too.
-    let one = [&plan[..], &["--duration", "30s", "--out", "one"]].concat();
+    let one = [&plan[..], &["--duration", "40s", "--out", "one"]].concat();
     let mut working = start(graymark(place.path(), &one));
     working.wait_for("run: measurement");
-    let other = run(place.path(), &[&plan[..], &["--duration", "5s", "--out", "other"]].concat());
+    let other = run(place.path(), &[&plan[..], &["--duration", "10s", "--out", "other"]].concat());
     let (_, done) = working.end();
     for (done, record) in [(done, "one"), (other, "other")] {
         assert_eq!(done.code, Some(1), "{done:?}");
