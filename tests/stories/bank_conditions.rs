@@ -297,9 +297,9 @@ fn worked(place: &Path, tampering: &str, check: &str) -> (Option<i32>, Value) {
     load(place, db);
     rusqlite::Connection::open(place.join("bank.db")).unwrap().execute_batch(tampering).unwrap();
     let clients = CLIENTS.to_string();
-    let plan = ["--clients", &clients, "--ramp-up", "0s", "--duration", "3s", "--json", "--check", check];
+    let plan = ["--clients", &clients, "--ramp-up", "0s", "--duration", "8s", "--json", "--check", check];
     // Enough for each teller, whatever the machine does meanwhile: one in ten transactions is of the one that counts.
-    let plan = [&plan[..], &["--rate", "200", "--arrivals", "constant"]].concat();
+    let plan = [&plan[..], &["--rate", "100", "--arrivals", "constant"]].concat();
     let done = run(place, &[&["run", "debitcredit", "--db", db], &plan[..]].concat());
     (done.code, done.json())
 }

@@ -314,7 +314,7 @@ fn run(arguments: &[&str]) -> Summary {
 /// What section 3 of the paper admits, and what their rate was not scaled to.
 #[test]
 fn a_run_as_gray_and_levine_had_it_breaks_what_they_say() {
-    let summary = run(&["-b", "20", "--clients", "2", "--ramp-up", "0s", "--duration", "2s"]);
+    let summary = run(&["-b", "20", "--clients", "2", "--ramp-up", "0s", "--duration", "6s"]);
     assert_eq!(
         (summary.profile.as_deref(), summary.metric.as_str(), summary.pace.as_str()),
         (Some("gray"), "tps", "none")
@@ -361,7 +361,7 @@ fn tpc_a_has_terminals_that_think_and_send_messages() {
         "--ramp-up",
         "0s",
         "--duration",
-        "1s",
+        "5s",
     ]);
     assert_eq!((hurried.pace.as_str(), hurried.metric.as_str()), ("none", "tps"));
     let broken = of_state(&hurried.verdict, State::Broken);

@@ -65,7 +65,7 @@ fn it_runs_and_its_counts_agree() {
     let data = place.path().join("data");
     let url = format!("virtuoso:local?buffers=24000&checkpoint=0&stripes=2&data={}", data.display());
     let bench =
-        ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "6s", "--seed", "7", "--json"];
+        ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "20s", "--seed", "7", "--json"];
     let summary = succeed(place.path(), &[&bench[..], &MISSES].concat()).json();
     assert_eq!((&summary["clients"], &summary["via"]), (&Value::from(2), &Value::from("procedures")));
     assert_eq!(
@@ -111,7 +111,8 @@ fn it_runs_and_its_counts_agree() {
     // Procedures that are not Graymark's are refused, and made anew.
     with(&["CREATE PROCEDURE tpcc.DBA.stock_level (IN in_w_id INTEGER, IN in_d_id INTEGER, IN in_threshold INTEGER)
             { DECLARE out_low_stock INTEGER; result_names (out_low_stock); result (0); }"]);
-    let again = ["run", "--db", &url, "--duration", "5s", "--ramp-up", "0s", "--check", "none", "--json"];
+    let again =
+        ["run", "--db", &url, "--duration", "15s", "--ramp-up", "0s", "--check", "none", "--seed", "7", "--json"];
     run(place.path(), &again).refused(3, &["stock_level", "graymark load tpcc --procedures-only"]);
     succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
     assert_eq!(succeed(place.path(), &[&again[..], &MISSES].concat()).json()["procedures"], "own");
