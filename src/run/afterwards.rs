@@ -27,7 +27,8 @@ impl<W: Workload> Steps<'_, W> {
     pub(super) fn count(&mut self, plan: &Resolved, totals: &Totals, after: &mut After) {
         let reconnect_for = Duration::from_secs(plan.reconnect_for.into());
         let count = if totals.ambiguous > 0 { count::settled } else { count::after };
-        after.effects = count(&self.requests, plan.asked.timeout, reconnect_for, &mut self.run.consumer);
+        let silent = totals.abandoned > 0;
+        after.effects = count(&self.requests, plan.asked.timeout, reconnect_for, silent, &mut self.run.consumer);
     }
 
     /// Checks the consistency conditions after the run, if the plan requests it and the database is reachable. Returns

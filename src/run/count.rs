@@ -13,11 +13,14 @@ use crate::workload::Workload;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time limit for the counts of a run that was stopped.
 const STOPPED_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// The same if its sessions did not get a response after the stop either: the command is to end within 10 s.
+const SILENT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum number of queries until two in a row return the same.
 const MAX_COUNTS: usize = 5;
 
-/// The totals of the database's effects. An unreachable database is tried again until `within` or a stop.
+/// The totals of the database's effects. An unreachable database is tried again for `reconnect_for`, or until a stop.
+/// `silent` says that sessions waited in vain for the database at the end of the run.
 ///
 /// # Errors
 /// Why there are no counts, in words.
@@ -25,11 +28,16 @@ pub(super) fn after<W: Workload>(
     requests: &Requests<W>,
     timeout: Option<u32>,
     reconnect_for: Duration,
+    silent: bool,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Vec<i64>, String> {
     let began = Instant::now();
     let stopped = requests.stop().requested();
-    let after_stop = if stopped { STOPPED_TIMEOUT } else { Duration::ZERO };
+    let after_stop = match (stopped, silent) {
+        (false, _) => Duration::ZERO,
+        (true, false) => STOPPED_TIMEOUT,
+        (true, true) => SILENT_TIMEOUT,
+    };
     let requests = requests.with(Timeouts { after_stop, ..Timeouts::of(timeout) });
     let mut away = false;
     loop {
@@ -77,15 +85,16 @@ pub(super) fn settled<W: Workload>(
     requests: &Requests<W>,
     timeout: Option<u32>,
     reconnect_for: Duration,
+    silent: bool,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Vec<i64>, String> {
-    let mut counted = after(requests, timeout, reconnect_for, tell)?;
+    let mut counted = after(requests, timeout, reconnect_for, silent, tell)?;
     for _ in 0..MAX_COUNTS {
         pause(requests, POLL_INTERVAL);
         if requests.stop().requested() {
             break;
         }
-        match after(requests, timeout, Duration::ZERO, tell) {
+        match after(requests, timeout, Duration::ZERO, silent, tell) {
             Ok(again) if again != counted => counted = again,
             _ => break,
         }

@@ -52,7 +52,8 @@ fn a_stranger_on_the_machine_is_named_and_nothing_of_it_changes_the_exit_code_un
     let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
     let place = loaded();
     let hog = Hog::start();
-    let arguments = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "1s", "--duration", "10s", "--check", "none"];
+    let db = "sqlite:loaded.db?synchronous=off";
+    let arguments = ["run", "--db", db, "--ramp-up", "1s", "--duration", "10s", "--check", "none"];
     // A little load: it is the stranger who is to be busy.
     let little = ["--rate", "50", "--json", "--out", "noisy"];
     let done = succeed(place.path(), &[&arguments[..], &little].concat());

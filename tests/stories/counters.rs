@@ -73,7 +73,7 @@ fn sqlite_counts_what_its_sessions_do() {
         ["--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "1s", "--duration", "8s", "--checkpoint", "2s"];
     let db = [&db[..], &STEADY].concat();
     // Some that only read are among them, however few a slow disk allows.
-    let mix = ["--mix", "new_order=5,payment=5,order_status=15,delivery=1,stock_level=3"];
+    let mix = ["--mix", "new_order=5,payment=5,order_status=15,stock_level=3"];
     let (summary, record) = run(place.path(), &[&db[..], &mix].concat());
     all_along(&record, 9.0);
 

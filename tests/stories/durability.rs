@@ -49,9 +49,11 @@ fn durability_if(
     working.wait_for("run: measurement");
     happens();
     let (_, done) = working.end();
-    assert_eq!(done.code, Some(0), "{done:?}");
-    let text = done.out;
     let summary = support::command::json_file(&place.join(record), "summary.json");
+    // A disk that stands still for these seconds is a failure of its own.
+    let starved = ["new_order", "payment"].iter().any(|of| summary["outcomes"][of]["within_interval"] == 0);
+    assert_eq!(done.code, Some(i32::from(starved)), "{done:?}");
+    let text = done.out;
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
     let rule = clauses.iter().find(|clause| clause["id"] == "3.5").unwrap().clone();
     let page = std::fs::read_to_string(place.join(record).join("report.html")).unwrap();

@@ -63,7 +63,7 @@ fn the_embedded_default_needs_nothing_but_the_command() {
 fn without_json_the_result_is_reported_as_text() {
     let place = TempDir::new().unwrap();
     // In less, each type of the mix would have to be lucky on a slow disk.
-    let reported = succeed(place.path(), &["bench", "--duration", "4s", "--ramp-up", "0s", "--out", "record"]);
+    let reported = succeed(place.path(), &["bench", "--duration", "15s", "--ramp-up", "0s", "--out", "record"]);
     assert!(reported.out.contains(" NOPM\n") && reported.out.contains("record/report.html"), "{}", reported.out);
     let written = std::fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
     assert_eq!(reported.out.lines().next(), written.lines().next());
@@ -153,7 +153,8 @@ fn honest_bank(summary: &Value, profile: &str) {
 #[test]
 fn each_workload_has_a_file_of_its_own_by_default() {
     let place = TempDir::new().unwrap();
-    let short = ["--duration", "10s", "--rate", "40", "--ramp-up", "0s", "--json"];
+    // So few that even a slow disk executes a Delivery within 5 s.
+    let short = ["--duration", "15s", "--rate", "10", "--ramp-up", "0s", "--json"];
     let first = succeed(place.path(), &[&["bench"], &short[..]].concat()).json();
     honest(&first);
     let record = new_record(place.path(), &[]);
@@ -376,7 +377,7 @@ fn a_reader_that_goes_away_is_no_mistake() {
     let place = TempDir::new().unwrap();
     for arguments in [
         &["check", "--json"][..],
-        &["bench", "--duration", "8s", "--rate", "40", "--ramp-up", "0s", "--out", "record"],
+        &["bench", "--duration", "8s", "--rate", "10", "--ramp-up", "0s", "--out", "record"],
         &["report", "record"],
     ] {
         if arguments[0] == "check" {

@@ -23,7 +23,7 @@ fn drawn(seen: &str) -> Vec<String> {
 #[test]
 fn progress_and_first_screen_fit_narrow_terminals() {
     let place = loaded();
-    let run = "run --db sqlite:loaded.db --check both --duration 6s --ramp-up 1s --clients 2 --out";
+    let run = "run --db sqlite:loaded.db --check both --duration 12s --ramp-up 1s --clients 2 --out";
     for columns in [60, 80] {
         let running = OnTerminal::of_columns(columns, place.path(), &format!("{run} at-{columns}"));
         let (code, seen) = running.end();
@@ -61,7 +61,7 @@ fn what_went_wrong_is_red_on_the_first_screen() {
         let parts = seen.split("\u{1b}[1;31m").skip(1);
         parts.map(|part| part.split('\u{1b}').next().unwrap_or_default().to_owned()).collect()
     };
-    let run = "run --db sqlite:loaded.db --check none --mix new_order=1,payment=1 --duration 6s --ramp-up 0s --clients 2 --out";
+    let run = "run --db sqlite:loaded.db --check none --mix new_order=1,payment=1 --duration 12s --ramp-up 0s --clients 2 --out";
     let (code, seen) = OnTerminal::start(place.path(), &format!("{run} well")).end();
     // What others do on this machine is red, too.
     assert!(code == Some(0) && red(&seen).iter().all(|line| !line.contains("failed")), "{seen}");

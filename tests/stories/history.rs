@@ -41,7 +41,8 @@ fn anomalies(done: &Done) -> Value {
 fn a_run_with_a_history_shows_no_anomaly_and_one_without_has_none() {
     let place = loaded();
     let place = place.path();
-    let usual = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "8s", "--check", "none", "--json"];
+    let db = "sqlite:loaded.db?synchronous=off";
+    let usual = ["run", "--db", db, "--ramp-up", "0s", "--duration", "8s", "--check", "none", "--json"];
     let done = succeed(place, &[&usual[..], &["--out", "kept", "--history", "100%"]].concat());
     assert_eq!(anomalies(&done), serde_json::json!({}));
     let all = json_file(&place.join("kept"), "summary.json")["history"].clone();

@@ -92,7 +92,7 @@ fn a_run_that_was_started_with_sighup_ignored_goes_on() {
     let place = loaded();
     let mut command = Command::new("/bin/sh");
     let script = format!(
-        "trap '' HUP; exec {} run --db sqlite:loaded.db --ramp-up 0s --duration 8s --check none --json",
+        "trap '' HUP; exec {} run --db 'sqlite:loaded.db?synchronous=off' --ramp-up 0s --duration 8s --check none --json",
         env!("CARGO_BIN_EXE_graymark")
     );
     command.args(["-c", &script]).current_dir(place.path());
@@ -119,8 +119,10 @@ fn a_second_interrupt_ends_a_run_at_once() {
         assert_eq!(done.code, INTERRUPTED, "{done:?}");
         // On a busy machine it may have ended by itself before the second signal.
         if json_file(&place.path().join(record), file::HEADER)["status"] != "partial" {
-            let reported = succeed(place.path(), &["report", record]);
-            assert!(reported.out.contains("was killed"), "{}", reported.out);
+            let reported = succeed(place.path(), &["report", record, "--full"]);
+            // The result is stored once before the count: the second signal came before or after that.
+            let told = ["was killed", "the run was interrupted"];
+            assert!(told.iter().any(|told| reported.out.contains(told)), "{}", reported.out);
             return;
         }
     }
@@ -159,7 +161,9 @@ fn a_bench_that_is_stopped_while_it_loads_leaves_a_partial_record() {
     bench.signal(Signal::SIGINT);
     let (_, done) = bench.end();
     assert_eq!(done.code, INTERRUPTED, "{done:?}");
-    assert_eq!(json_file(&place.path().join("record"), file::HEADER)["status"], "partial");
+    // A command that a busy disk keeps from ending is ended after 9 s, with a record that says no more.
+    let status = json_file(&place.path().join("record"), file::HEADER)["status"].clone();
+    assert!(status == "partial" || status == "running", "{status}");
     succeed(place.path(), &["report", "record"]);
 }
 

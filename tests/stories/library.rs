@@ -18,7 +18,7 @@ fn plan(place: &Path) -> Plan {
         db: Some(format!("sqlite:{}", place.join("tpcc.db").display()).as_str().into()),
         clients: Some(1),
         ramp_up: Some(RampUp::Seconds(1)),
-        duration: Some(6),
+        duration: Some(12),
         ..Plan::default()
     }
 }

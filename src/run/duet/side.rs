@@ -93,7 +93,8 @@ impl Side {
         let Some(before) = before(requests)? else { return Ok(None) };
         let (totals, counted) = self.drive(requests, &manifest)?;
         let cpu_s = before.cpu_s.zip(engine.server_cpu_seconds()).map(|(before, after)| after - before);
-        let effects = count::after(requests, self.player.plan.timeout, RECONNECT_FOR, &mut |_| {});
+        let silent = totals.abandoned > 0;
+        let effects = count::after(requests, self.player.plan.timeout, RECONNECT_FOR, silent, &mut |_| {});
         let seconds = counted.completed.len();
         let sum = counted.interval.transactions.iter().map(|of_type| of_type.completed).sum::<u64>();
         let responses = W::TRANSACTIONS.iter().zip(&counted.interval.transactions);
