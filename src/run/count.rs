@@ -13,7 +13,7 @@ use crate::workload::Workload;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time limit for the counts of a run that was stopped.
 const STOPPED_TIMEOUT: Duration = Duration::from_millis(2_500);
-/// The same if its sessions did not get a response after the stop either: the command is to end within 10 s.
+/// The same if a session waited in vain for a response, too: the command should end within 10 s.
 const SILENT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum number of queries until two in a row return the same.

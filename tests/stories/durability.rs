@@ -50,9 +50,9 @@ fn durability_if(
     happens();
     let (_, done) = working.end();
     let summary = support::command::json_file(&place.join(record), "summary.json");
-    // A disk that stands still for these seconds is a failure of its own.
+    // A run whose disk stands still for these seconds may fail.
     let starved = ["new_order", "payment"].iter().any(|of| summary["outcomes"][of]["within_interval"] == 0);
-    assert_eq!(done.code, Some(i32::from(starved)), "{done:?}");
+    assert!(done.code == Some(0) || (done.code == Some(1) && starved), "{done:?}");
     let text = done.out;
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
     let rule = clauses.iter().find(|clause| clause["id"] == "3.5").unwrap().clone();
