@@ -93,8 +93,9 @@ impl Interrupt {
                 self.ending.store(false, Ordering::Release);
                 self.running(true);
             }
+            Event::Step(Step::LoadBegan { .. }) => self.ending.store(false, Ordering::Release),
             Event::Step(Step::SteadyEnded { .. }) => self.running(false),
-            Event::RunEnded { .. } => self.ending(),
+            Event::RunEnded { .. } | Event::Step(Step::DatabaseDone) => self.ending(),
             _ => {}
         }
     }

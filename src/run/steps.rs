@@ -110,7 +110,10 @@ impl Visitor for Run<'_> {
         }
         match steps.measure(ready, &mut record) {
             Ok(summary) => Ok(Some(finished(summary, record))),
-            Err(RunEnd::Stopped) => record.finish(Status::Partial).map(|()| None).map_err(Error::from),
+            Err(RunEnd::Stopped) => {
+                steps.run.tell(Step::DatabaseDone);
+                record.finish(Status::Partial).map(|()| None).map_err(Error::from)
+            }
             Err(RunEnd::Failed(error)) => {
                 record.abandon();
                 Err(match engine.server_ended().or_else(|| engine.out_of_memory()) {

@@ -370,7 +370,8 @@ fn experiments_are_measured_beside_the_base() {
 fn an_experiment_whose_transactions_fail_is_named_and_fails() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let arguments = ["why", "debitcredit", "--db", "sqlite:x.db", "-b", "1", "--clients", "2", "--ramp-up", "0s"];
+    let db = "sqlite:x.db?synchronous=off";
+    let arguments = ["why", "debitcredit", "--db", db, "-b", "1", "--clients", "2", "--ramp-up", "0s"];
     let only = ["--minutes", "1", "--duration", "10s", "--only", "half-clients", "--rounds", "1", "--out", "why"];
     let mut working = start(graymark(place, &[&arguments[..], &only].concat()));
     working.wait_for("run: measurement");

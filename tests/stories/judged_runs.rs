@@ -121,7 +121,7 @@ fn failures_that_are_allowed_are_named_by_a_sweep() {
     let place = loaded();
     let place = place.path();
     fail_half_of_history(&place.join("loaded.db"));
-    let sweep = ["sweep", "max", "--of", "clients", "--to", "1", "--until", "tps>0.1", "--db", "sqlite:loaded.db"];
+    let sweep = ["sweep", "max", "--of", "clients", "--to", "1", "--until", "tps>0.1", "--db", NO_DISK];
     let short = ["-w", "1", "--ramp-up", "0s", "--duration", "10s", "--allow-errors", "90%", "--out", "max"];
     let done = succeed(place, &[&sweep[..], &short].concat());
     assert!(done.out.starts_with("! Transactions FAILED, but no more than allowed at 1 of 1 points."), "{done:?}");

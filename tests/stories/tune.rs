@@ -63,7 +63,8 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
 fn a_start_whose_transactions_fail_is_named_first() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    let tune = ["tune", "debitcredit", "--db", "sqlite:x.db", "-b", "1", "--clients", "2", "--only", "cache-64"];
+    let db = "sqlite:x.db?synchronous=off";
+    let tune = ["tune", "debitcredit", "--db", db, "-b", "1", "--clients", "2", "--only", "cache-64"];
     let short = ["--ramp-up", "0s", "--duration", "4s", "--pairs", "4", "--budget", "20m", "--out=graymark-runs/tune"];
     let mut working = start(graymark(place, &[&tune[..], &short].concat()));
     working.wait_for("run: measurement");
